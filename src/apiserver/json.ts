@@ -1,0 +1,203 @@
+// JSON as an API server must read it: integers beyond 2^53 stay exact (as bigint), repeated keys are noticed instead of
+// swallowed, depth is bounded, `__proto__` is a key like any other, and the complaint about a syntax error is the one
+// Go's decoder makes, because that is what users find when they search for it.
+
+import { jsonDepthMax } from '../limits.ts'
+import { setOwn, type JSONValue } from './object.ts'
+
+export class JSONSyntaxError extends Error {
+  override readonly name = 'JSONSyntaxError'
+}
+
+export interface ParsedJSON {
+  readonly value: JSONValue
+  /** Paths of keys that appeared twice in one object (`spec.replicas`); the last one won. */
+  readonly duplicates: readonly string[]
+}
+
+export function parseJSON(text: string): ParsedJSON {
+  const parser = new Parser(text)
+  return { value: parser.document(), duplicates: parser.duplicates }
+}
+
+/** Compact JSON text; bigint values are printed as the integers they are. */
+export function stringify(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    return print(value) ?? 'null'
+  }
+}
+
+function print(value: unknown): string | undefined {
+  if (typeof value === 'bigint') return value.toString()
+  if (Array.isArray(value)) return `[${value.map(item => print(item) ?? 'null').join(',')}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields: string[] = []
+  for (const [key, item] of Object.entries(value)) {
+    const text = print(item)
+    if (text !== undefined) fields.push(`${JSON.stringify(key)}:${text}`)
+  }
+  return `{${fields.join(',')}}`
+}
+
+const quoteCode = 0x22
+const backslashCode = 0x5c
+const integerPattern = /^-?\d+$/
+
+class Parser {
+  readonly duplicates: string[] = []
+  readonly #text: string
+  #at = 0
+  #path: (string | number)[] = []
+
+  constructor(text: string) {
+    this.#text = text
+  }
+
+  document(): JSONValue {
+    const value = this.#value(0)
+    this.#skipSpace()
+    if (this.#at < this.#text.length) throw this.#unexpected('after top-level value')
+    return value
+  }
+
+  #value(depth: number): JSONValue {
+    if (depth > jsonDepthMax) throw new JSONSyntaxError('exceeded max depth')
+    this.#skipSpace()
+    switch (this.#text[this.#at]) {
+      case '{':
+        return this.#object(depth)
+      case '[':
+        return this.#array(depth)
+      case '"':
+        return this.#string()
+      case 't':
+        return this.#word('true', true)
+      case 'f':
+        return this.#word('false', false)
+      case 'n':
+        return this.#word('null', null)
+      default:
+        return this.#number()
+    }
+  }
+
+  #object(depth: number): JSONValue {
+    const result: Record<string, JSONValue> = {}
+    this.#at++
+    this.#skipSpace()
+    if (this.#text[this.#at] === '}') {
+      this.#at++
+      return result
+    }
+    for (;;) {
+      this.#skipSpace()
+      if (this.#text.charCodeAt(this.#at) !== quoteCode) {
+        throw this.#unexpected('looking for beginning of object key string')
+      }
+      const key = this.#string()
+      this.#path.push(key)
+      if (Object.hasOwn(result, key)) this.duplicates.push(this.#pathText())
+      this.#skipSpace()
+      if (this.#text[this.#at] !== ':') throw this.#unexpected('after object key')
+      this.#at++
+      setOwn(result, key, this.#value(depth + 1))
+      this.#path.pop()
+      this.#skipSpace()
+      const next = this.#text[this.#at]
+      if (next !== ',' && next !== '}') throw this.#unexpected('after object key:value pair')
+      this.#at++
+      if (next === '}') return result
+    }
+  }
+
+  #array(depth: number): JSONValue {
+    const result: JSONValue[] = []
+    this.#at++
+    this.#skipSpace()
+    if (this.#text[this.#at] === ']') {
+      this.#at++
+      return result
+    }
+    for (;;) {
+      this.#path.push(result.length)
+      result.push(this.#value(depth + 1))
+      this.#path.pop()
+      this.#skipSpace()
+      const next = this.#text[this.#at]
+      if (next !== ',' && next !== ']') throw this.#unexpected('after array element')
+      this.#at++
+      if (next === ']') return result
+    }
+  }
+
+  #string(): string {
+    const start = this.#at
+    let hasEscape = false
+    for (let i = start + 1; i < this.#text.length; i++) {
+      const code = this.#text.charCodeAt(i)
+      if (code === quoteCode) {
+        this.#at = i + 1
+        return hasEscape ? this.#unescape(start, i + 1) : this.#text.slice(start + 1, i)
+      }
+      if (code === backslashCode) {
+        hasEscape = true
+        i++
+      } else if (code < 0x20) {
+        this.#at = i
+        throw this.#unexpected('in string literal')
+      }
+    }
+    throw new JSONSyntaxError('unexpected end of JSON input')
+  }
+
+  #unescape(start: number, end: number): string {
+    try {
+      return JSON.parse(this.#text.slice(start, end)) as string
+    } catch {
+      throw new JSONSyntaxError('invalid character in string escape code')
+    }
+  }
+
+  #number(): JSONValue {
+    numberPattern.lastIndex = this.#at
+    const text = numberPattern.exec(this.#text)?.[0]
+    if (text === undefined) throw this.#unexpected('looking for beginning of value')
+    this.#at += text.length
+    const value = Number(text)
+    if (Number.isSafeInteger(value) || !integerPattern.test(text)) return value
+    return BigInt(text)
+  }
+
+  #word<T extends JSONValue>(word: string, value: T): T {
+    for (let i = 0; i < word.length; i++, this.#at++) {
+      if (this.#text[this.#at] !== word[i]) throw this.#unexpected(`in literal ${word} (expecting '${word[i]}')`)
+    }
+    return value
+  }
+
+  #skipSpace(): void {
+    for (;;) {
+      const code = this.#text.charCodeAt(this.#at)
+      if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
+      this.#at++
+    }
+  }
+
+  #pathText(): string {
+    let path = ''
+    for (const step of this.#path) path += typeof step === 'number' ? `[${step}]` : path === '' ? step : `.${step}`
+    return path
+  }
+
+  #unexpected(where: string): JSONSyntaxError {
+    const found = this.#text.codePointAt(this.#at)
+    if (found === undefined) return new JSONSyntaxError('unexpected end of JSON input')
+    const shown = String.fromCodePoint(found)
+    return new JSONSyntaxError(`invalid character '${shown === "'" ? "\\'" : shown}' ${where}`)
+  }
+}
+
+const numberPattern = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
