@@ -47,6 +47,15 @@ export interface Schema {
   'x-kubernetes-group-version-kind'?: { group: string; version: string; kind: string }[]
   /** The protobuf field number; built-in kinds only, never published. */
   'x-proto'?: number
+  /** Protobuf messages whose fields JSON shows as fields of this object: field number to schema name. */
+  'x-proto-inline'?: Record<string, string>
+  /** A list that travels in protobuf as a message around it. */
+  'x-proto-boxed'?: boolean
+  /**
+   * When Kubernetes prints the field: `always`, even as its zero value; `set`, whenever it was given; `nonzero`, unless
+   * all of it is zero. Absent: an object when it was given, anything else unless zero.
+   */
+  'x-presence'?: 'always' | 'set' | 'nonzero'
 }
 
 export interface ValidationRule {
