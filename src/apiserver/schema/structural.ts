@@ -1,0 +1,84 @@
+// One schema, made ready once, asked many times: what it does not know, what it fills in, what it finds wrong. Custom
+// kinds are pruned, defaulted and validated by it; built-in kinds ask it for unknown fields and wrong JSON types.
+
+import type { Fault } from '../faults.ts'
+import type { KubeObject } from '../object.ts'
+import { applyDefaults } from './defaults.ts'
+import { checkEmbedded } from './embedded.ts'
+import { checkListTypes } from './list-type.ts'
+import { type Node, nodeCompiler } from './node.ts'
+import { objectMetaSchema } from './object-meta.ts'
+import { pruneNulls, pruneResource, pruneValue } from './prune.ts'
+import type { Definitions, Schema } from './schema.ts'
+import { validateValue } from './validate.ts'
+
+export interface CompiledSchema {
+  /** Removes what the schema does not name, in place; answers with the paths, as `fieldValidation` reports them. */
+  prune(object: KubeObject): string[]
+  /** The same paths, with the object left as it is. */
+  unknownFields(object: KubeObject): string[]
+  /** Fills in defaults, in place. Run it after pruning. */
+  applyDefaults(object: KubeObject): void
+  /** All faults at once. With `old`, parts that did not change are not judged again. */
+  validate(object: KubeObject, old?: KubeObject): Fault[]
+  /** The faults of a write to the status subresource: only `status` is held against the schema. */
+  validateStatus(object: KubeObject, old: KubeObject): Fault[]
+}
+
+export interface CompileOptions {
+  /** A built-in kind: its root metadata is in its own schema, and an object without declared fields is raw JSON. */
+  readonly isBuiltin?: boolean
+}
+
+export function compileSchema(schema: Schema, definitions: Definitions, options: CompileOptions = {}): CompiledSchema {
+  const compile = nodeCompiler(definitions)
+  const root = compile(schema)
+  return options.isBuiltin === true ? builtin(root) : custom(root, compile(objectMetaSchema))
+}
+
+function builtin(root: Node): CompiledSchema {
+  return {
+    prune: object => pruneValue(object, root, { removes: true, bareIsOpen: true }),
+    unknownFields: object => pruneValue(object, root, { removes: false, bareIsOpen: true }),
+    applyDefaults: object => applyDefaults(object, root),
+    validate: object => validateValue(object, root),
+    validateStatus: object => validateValue(object, root),
+  }
+}
+
+function custom(root: Node, meta: Node): CompiledSchema {
+  const status = root.properties.get('status')
+
+  return {
+    prune: object => {
+      const unknown = pruneResource(object, root, meta, { removes: true, bareIsOpen: false })
+      pruneNulls(object, root)
+      return unknown
+    },
+    unknownFields: object => pruneResource(object, root, meta, { removes: false, bareIsOpen: false }),
+    applyDefaults: object => applyDefaults(object, root),
+    validate: (object, old) => {
+      const faults = validateValue(object, root, '', old && { value: old })
+      return withInvariants(faults, object, old)
+    },
+    validateStatus: (object, old) => {
+      const faults =
+        status === undefined || !Object.hasOwn(object, 'status')
+          ? []
+          : validateValue(
+              object.status,
+              status,
+              'status',
+              Object.hasOwn(old, 'status') ? { value: old.status } : undefined,
+            )
+      return withInvariants(faults, object, old)
+    },
+  }
+
+  function withInvariants(faults: Fault[], object: KubeObject, old: KubeObject | undefined): Fault[] {
+    faults.push(...checkEmbedded(object, root))
+    // A list that already held twins may keep them: the object must stay editable.
+    if (old === undefined || checkListTypes(old, root).length === 0) faults.push(...checkListTypes(object, root))
+    return faults
+  }
+}
