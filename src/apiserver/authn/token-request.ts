@@ -1,0 +1,155 @@
+// TokenRequest: `POST .../serviceaccounts/NAME/token` answers with a token for that account, perhaps bound to a pod, a
+// secret or a node, so that it dies with it.
+
+import { invalid } from '../faults.ts'
+import type { KubeObject } from '../object.ts'
+import { clone, getOwn, isObject, parseAPIVersion } from '../object.ts'
+import { badRequest, conflict, invalidObject, notFound } from '../status.ts'
+import type { Find, TokenContent, Tokens } from './service-account-token.ts'
+
+const tokenRequestKind = { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' }
+const hour = 60 * 60
+const shortest = 10 * 60
+const longest = 2 ** 32
+/** What pods ask for by default: an hour, plus seven seconds by which it is recognised. */
+const podTokenSeconds = hour + 7
+const extendedSeconds = 365 * 24 * hour
+
+export interface TokenRequestContext {
+  readonly namespace: string
+  /** The service account's name, from the path. */
+  readonly name: string
+  readonly tokens: Tokens
+  readonly find: Find
+  readonly now: Date
+}
+
+/** The answered request; the one that came in is left alone. Throws a `StatusError`. */
+export function answerTokenRequest(request: KubeObject, context: TokenRequestContext): KubeObject {
+  const { namespace, name, tokens, find, now } = context
+  const { metadata } = request
+  if (metadata.name && metadata.name !== name) {
+    throw mismatch(name, 'metadata.name', metadata.name, 'must match the service account name if specified')
+  }
+  if (metadata.namespace && metadata.namespace !== namespace) {
+    throw mismatch(
+      name,
+      'metadata.namespace',
+      metadata.namespace,
+      'must match the service account namespace if specified',
+    )
+  }
+  const account = find('serviceaccounts', namespace, name)
+  if (account === undefined) throw notFound({ group: '', plural: 'serviceaccounts' }, name)
+  const uid = account.metadata.uid ?? ''
+  if (metadata.uid && metadata.uid !== uid) {
+    throw conflict(
+      { group: tokenRequestKind.group, plural: tokenRequestKind.kind },
+      name,
+      `the UID in the token request (${metadata.uid}) does not match the UID of the service account (${uid})`,
+    )
+  }
+
+  const spec = isObject(request.spec) ? clone(request.spec) : {}
+  const asked = listOfText(spec.audiences)
+  const audiences = asked.length > 0 ? asked : tokens.audiences
+  const expirationSeconds = secondsOf(spec.expirationSeconds)
+  if (expirationSeconds < shortest) {
+    throw badDuration(expirationSeconds, 'may not specify a duration less than 10 minutes')
+  }
+  if (expirationSeconds > longest) {
+    throw badDuration(expirationSeconds, 'may not specify a duration larger than 2^32 seconds')
+  }
+
+  const bound = boundTo(spec.boundObjectRef, context)
+  const isExtended =
+    bound.pod !== undefined &&
+    expirationSeconds === podTokenSeconds &&
+    audiences.every(audience => tokens.audiences.includes(audience))
+  const token = tokens.sign({
+    namespace,
+    serviceAccount: { name, uid },
+    ...bound,
+    audiences,
+    expirationSeconds: isExtended ? extendedSeconds : expirationSeconds,
+    ...(isExtended && { warnAfterSeconds: expirationSeconds }),
+  })
+  return {
+    ...request,
+    metadata: { ...metadata, name, namespace, uid, creationTimestamp: toTimestamp(now) },
+    spec: { ...spec, audiences: [...audiences], expirationSeconds, boundObjectRef: spec.boundObjectRef ?? null },
+    status: { token, expirationTimestamp: toTimestamp(new Date(now.getTime() + expirationSeconds * 1000)) },
+  }
+}
+
+function boundTo(reference: unknown, context: TokenRequestContext): Pick<TokenContent, 'pod' | 'secret' | 'node'> {
+  if (!isObject(reference)) return {}
+  const { namespace, name: account, find } = context
+  const { group, version } = parseAPIVersion(textOf(reference.apiVersion))
+  const kind = textOf(reference.kind)
+  const name = textOf(reference.name)
+  if (group === '' && kind === 'Pod') {
+    const pod = present(find('pods', namespace, name), 'pods', name)
+    const spec = pod.spec
+    if (getOwn(spec, 'serviceAccountName') !== account) {
+      throw badRequest(
+        `cannot bind token for serviceaccount ${JSON.stringify(account)} to pod running with different serviceaccount name.`,
+      )
+    }
+    checkUID(reference, pod, kind)
+    const nodeName = textOf(getOwn(spec, 'nodeName'))
+    const node = nodeName === '' ? undefined : { name: nodeName, uid: find('nodes', '', nodeName)?.metadata.uid ?? '' }
+    return { pod: { name, uid: pod.metadata.uid ?? '' }, ...(node && { node }) }
+  }
+  if (group === '' && kind === 'Node') {
+    const node = present(find('nodes', '', name), 'nodes', name)
+    checkUID(reference, node, kind)
+    return { node: { name, uid: node.metadata.uid ?? '' } }
+  }
+  if (group === '' && kind === 'Secret') {
+    const secret = present(find('secrets', namespace, name), 'secrets', name)
+    checkUID(reference, secret, kind)
+    return { secret: { name, uid: secret.metadata.uid ?? '' } }
+  }
+  throw badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`)
+}
+
+function present(object: KubeObject | undefined, plural: string, name: string): KubeObject {
+  if (object === undefined) throw notFound({ group: '', plural }, name)
+  return object
+}
+
+function checkUID(reference: Record<string, unknown>, object: KubeObject, kind: string): void {
+  const wanted = textOf(reference.uid)
+  if (wanted === '' || wanted === object.metadata.uid) return
+  throw conflict(
+    { group: '', plural: kind },
+    textOf(reference.name),
+    `the UID in the bound object reference (${wanted}) does not match the UID in record. ` +
+      'The object might have been deleted and then recreated',
+  )
+}
+
+function mismatch(name: string, field: string, value: string, why: string): Error {
+  return invalidObject(tokenRequestKind, name, [invalid(field, value, why)])
+}
+
+function badDuration(seconds: number, why: string): Error {
+  return invalidObject(tokenRequestKind, '', [invalid('spec.expirationSeconds', seconds, why)])
+}
+
+function secondsOf(value: unknown): number {
+  return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : hour
+}
+
+function listOfText(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function toTimestamp(date: Date): string {
+  return date.toISOString().replace(/\.\d+Z$/, 'Z')
+}

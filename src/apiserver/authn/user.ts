@@ -1,0 +1,47 @@
+// Who is asking. Every request carries one of these from the moment it is authenticated.
+
+export interface UserInfo {
+  readonly username: string
+  readonly uid?: string
+  readonly groups: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+export const anonymousName = 'system:anonymous'
+export const authenticatedGroup = 'system:authenticated'
+export const unauthenticatedGroup = 'system:unauthenticated'
+export const mastersGroup = 'system:masters'
+
+export const anonymous: UserInfo = { username: anonymousName, groups: [unauthenticatedGroup] }
+
+const serviceAccountPrefix = 'system:serviceaccount:'
+const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
+
+export interface ServiceAccountName {
+  readonly namespace: string
+  readonly name: string
+}
+
+export function serviceAccountUser({ namespace, name }: ServiceAccountName): string {
+  return `${serviceAccountPrefix}${namespace}:${name}`
+}
+
+export function serviceAccountGroups(namespace: string): string[] {
+  return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]
+}
+
+/** The service account behind a user name; undefined for every other user. */
+export function parseServiceAccountUser(username: string): ServiceAccountName | undefined {
+  if (!username.startsWith(serviceAccountPrefix)) return undefined
+  const [namespace = '', name = '', ...rest] = username.slice(serviceAccountPrefix.length).split(':')
+  if (rest.length > 0 || !isLabel(namespace) || !isSubdomain(name)) return undefined
+  return { namespace, name }
+}
+
+function isLabel(text: string): boolean {
+  return text.length <= 63 && dnsLabel.test(text)
+}
+
+function isSubdomain(text: string): boolean {
+  return text.length <= 253 && text.split('.').every(part => dnsLabel.test(part))
+}

@@ -1,0 +1,210 @@
+// The keys of one installation, kept in one directory: made on the first start, read on later ones, renewed before
+// they expire. A certificate and its key share a file, and a file is replaced whole (temporary file, fsync, rename), so
+// a crash at any moment leaves either the old pair or the new pair, never half of each.
+//
+//   ca.pem               the authority; renewed with the same key, so that what it signed stays valid
+//   server.pem           what the API server shows to clients
+//   admin.pem            the administrator: user kubernetes-admin, group system:masters
+//   service-account.pem  the key that signs service account tokens; never replaced, or every token would die
+//
+// A damaged file stops the start with one sentence. Replacing it silently would lock out every client that trusts it.
+
+import type { KeyObject } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import type { Issued, Lifetime, ServerNames } from './issue.ts'
+import { issueCA, issueClientCertificate, issueServerCertificate } from './issue.ts'
+
+export interface KeepOptions {
+  readonly directory: string
+  /** Every name and address under which clients reach the server. */
+  readonly names: ServerNames
+  readonly clock: () => Date
+}
+
+export interface KeptCertificates {
+  ca(): Issued
+  server(): Issued
+  admin(): Issued
+  serviceAccountKey(): KeyObject
+  /** Renews what is in the last third of its life. True when the server must load its certificates anew. */
+  renewIfNeeded(now: Date): boolean
+}
+
+const day = 24 * 60 * 60 * 1000
+const caLife = 10 * 365 * day
+const leafLife = 365 * day
+/** Clocks of clients may run behind ours. */
+const clockSkew = 60 * 60 * 1000
+
+const adminUser = 'kubernetes-admin'
+const adminGroup = 'system:masters'
+
+export function keepCertificates({ directory, names, clock }: KeepOptions): KeptCertificates {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const files = {
+    ca: join(directory, 'ca.pem'),
+    server: join(directory, 'server.pem'),
+    admin: join(directory, 'admin.pem'),
+    serviceAccount: join(directory, 'service-account.pem'),
+  }
+
+  const serviceAccountKey = readOrMakeSigningKey(files.serviceAccount)
+  let ca = readPair(files.ca)
+  let server = readPair(files.server)
+  let admin = readPair(files.admin)
+
+  function renew(now: Date): boolean {
+    const before = { ca, server, admin }
+    if (ca === undefined) ca = store(files.ca, issueCA('mooring-ca', lifeOf(caLife, now)))
+    if (isOld(ca, now)) ca = store(files.ca, issueCA('mooring-ca', lifeOf(caLife, now), ca.key))
+    const leaf = leafLifetime(ca, now)
+    if (!isUsable(server, ca, now) || !covers(server, names)) {
+      server = store(files.server, issueServerCertificate(ca, 'mooring', names, leaf))
+    }
+    if (!isUsable(admin, ca, now)) {
+      admin = store(files.admin, issueClientCertificate(ca, adminUser, [adminGroup], leaf))
+    }
+    return before.ca !== ca || before.server !== server || before.admin !== admin
+  }
+
+  renew(clock())
+
+  return {
+    ca: () => made(ca),
+    server: () => made(server),
+    admin: () => made(admin),
+    serviceAccountKey: () => serviceAccountKey,
+    renewIfNeeded: renew,
+  }
+}
+
+function made(pair: Issued | undefined): Issued {
+  if (pair === undefined) throw new Error('certificates are made before they are handed out')
+  return pair
+}
+
+function lifeOf(milliseconds: number, now: Date): Lifetime {
+  return { notBefore: new Date(now.getTime() - clockSkew), notAfter: new Date(now.getTime() + milliseconds) }
+}
+
+/** A leaf never outlives its authority: verifiers would refuse it anyway, and later than anyone would look. */
+function leafLifetime(ca: Issued, now: Date): Lifetime {
+  const life = lifeOf(leafLife, now)
+  const caEnd = new Date(new X509Certificate(ca.certificate).validTo)
+  return caEnd < life.notAfter ? { ...life, notAfter: caEnd } : life
+}
+
+function isOld(pair: Issued, now: Date): boolean {
+  const { validFrom, validTo } = new X509Certificate(pair.certificate)
+  const [start, end] = [Date.parse(validFrom), Date.parse(validTo)]
+  return end - now.getTime() < (end - start) / 3
+}
+
+function isUsable(leaf: Issued | undefined, ca: Issued, now: Date): leaf is Issued {
+  if (leaf === undefined || isOld(leaf, now)) return false
+  const authority = new X509Certificate(ca.certificate)
+  const certificate = new X509Certificate(leaf.certificate)
+  return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
+}
+
+function covers(server: Issued, names: ServerNames): boolean {
+  const certificate = new X509Certificate(server.certificate)
+  const hasNames = names.dns.every(name => certificate.checkHost(name) !== undefined)
+  return hasNames && names.ips.every(ip => certificate.checkIP(ip) !== undefined)
+}
+
+function readOrMakeSigningKey(file: string): KeyObject {
+  const text = readIfPresent(file)
+  if (text === undefined) {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    writeWhole(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+    return privateKey
+  }
+  const key = readKey(file, text)
+  const isECP256 = key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  if (!isECP256 && key.asymmetricKeyType !== 'rsa') throw damaged(file, 'it holds neither an EC P-256 nor an RSA key')
+  return key
+}
+
+function readPair(file: string): Issued | undefined {
+  const text = readIfPresent(file)
+  if (text === undefined) return undefined
+  const [certificate] = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----\n?/.exec(text) ?? []
+  const [keyText] = /-----BEGIN PRIVATE KEY-----[^-]*-----END PRIVATE KEY-----\n?/.exec(text) ?? []
+  if (certificate === undefined) throw damaged(file, 'it holds no certificate')
+  if (keyText === undefined) throw damaged(file, 'it holds no private key')
+  const key = readKey(file, keyText)
+  if (!readCertificate(file, certificate).checkPrivateKey(key)) {
+    throw damaged(file, 'its private key does not belong to its certificate')
+  }
+  return { certificate, key: keyText }
+}
+
+function readCertificate(file: string, text: string): X509Certificate {
+  try {
+    return new X509Certificate(text)
+  } catch (cause) {
+    throw damaged(file, 'its certificate cannot be read', cause)
+  }
+}
+
+function readKey(file: string, text: string): KeyObject {
+  try {
+    return createPrivateKey(text)
+  } catch (cause) {
+    throw damaged(file, 'its private key cannot be read', cause)
+  }
+}
+
+function damaged(file: string, why: string, cause?: unknown): Error {
+  return new Error(`${file} is damaged: ${why}; restore it from a backup, or remove it to have a new one made`, {
+    cause,
+  })
+}
+
+function readIfPresent(file: string): string | undefined {
+  try {
+    const text = readFileSync(file, 'utf8')
+    if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
+    return text
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function store(file: string, pair: Issued): Issued {
+  writeWhole(file, pair.certificate + pair.key)
+  return pair
+}
+
+/** The file holds the new text or still the old one, and once this returns the new one survives a power cut. */
+export function writeWhole(file: string, text: string): void {
+  const temporary = `${file}.new`
+  const handle = openSync(temporary, 'w', 0o600)
+  try {
+    writeSync(handle, text)
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+  renameSync(temporary, file)
+  const directory = openSync(join(file, '..'), 'r')
+  try {
+    fsyncSync(directory)
+  } finally {
+    closeSync(directory)
+  }
+}

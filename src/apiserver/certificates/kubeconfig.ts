@@ -1,0 +1,53 @@
+// The file that lets kubectl and every other client in: where the server is, what to trust, who to be. Certificates are
+// embedded, so the file works wherever it is copied.
+
+import { stringify } from 'yaml'
+import type { Issued } from './issue.ts'
+
+export interface Cluster {
+  /** `https://127.0.0.1:7443` */
+  readonly server: string
+  /** The authority's certificate, as PEM text. */
+  readonly caCertificate: string
+}
+
+const contextName = 'mooring'
+
+export function adminKubeconfig(cluster: Cluster, admin: Issued): string {
+  const user = {
+    'client-certificate-data': base64(admin.certificate),
+    'client-key-data': base64(admin.key),
+  }
+  return kubeconfig(cluster, 'mooring-admin', user)
+}
+
+export function tokenKubeconfig(cluster: Cluster, userName: string, token: string, namespace?: string): string {
+  return kubeconfig(cluster, userName, { token }, namespace)
+}
+
+function kubeconfig(cluster: Cluster, userName: string, user: Record<string, string>, namespace?: string): string {
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name: contextName,
+        cluster: { server: cluster.server, 'certificate-authority-data': base64(cluster.caCertificate) },
+      },
+    ],
+    users: [{ name: userName, user }],
+    contexts: [
+      {
+        name: contextName,
+        context: { cluster: contextName, user: userName, ...(namespace !== undefined && { namespace }) },
+      },
+    ],
+    'current-context': contextName,
+    preferences: {},
+  }
+  return stringify(config, { lineWidth: 0 })
+}
+
+function base64(text: string): string {
+  return Buffer.from(text, 'utf8').toString('base64')
+}
