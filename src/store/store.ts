@@ -53,6 +53,8 @@ export interface Watch {
 }
 
 export interface Store {
+  /** Names this history. A restored backup goes on under another one, so what was read before is not mixed with it. */
+  readonly id: string
   /** The newest published revision. */
   readonly revision: number
   /** Changes at or below this revision are no longer kept. */
@@ -98,4 +100,14 @@ export class FutureRevisionError extends Error {
 /** The data on disk is not what this program wrote: another format, a damaged record, a gap. Nothing was changed. */
 export class DamagedStoreError extends Error {
   override readonly name = 'DamagedStoreError'
+}
+
+/** Another process works on the same data. */
+export class StoreInUseError extends Error {
+  override readonly name = 'StoreInUseError'
+  readonly pid: number
+  constructor(message: string, pid: number) {
+    super(message)
+    this.pid = pid
+  }
 }

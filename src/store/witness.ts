@@ -1,0 +1,60 @@
+// A second opinion about how far the log had come, in a file of its own.
+//
+// After each durable write the newest revision is noted here, without a sync. The note may therefore lag behind the
+// data after a power cut, but it is never ahead of it, unless the data was damaged, cut short, or swapped for an older
+// copy: then starting would silently take back what was acknowledged, so it is refused.
+
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { crc32 } from 'node:zlib'
+
+export interface Witness {
+  readonly id: string
+  readonly last: number
+}
+
+export interface WitnessFile {
+  note(witness: Witness): void
+  close(): void
+}
+
+const form = /^mooring-store ([\w-]{1,64}) (\d{16}) ([0-9a-f]{8})\n$/
+
+/** Undefined when there is none, or when it cannot be believed: it is only the second opinion. */
+export function readWitness(path: string): Witness | undefined {
+  const [, id, last, sum] = form.exec(readIfPresent(path)) ?? []
+  if (id === undefined || last === undefined || sum === undefined) return undefined
+  return checksum(id, last) === sum ? { id, last: Number(last) } : undefined
+}
+
+export function openWitness(path: string): WitnessFile {
+  const handle = openSync(path, fileExists(path) ? 'r+' : 'w+')
+  return {
+    note({ id, last }) {
+      const padded = String(last).padStart(16, '0')
+      writeSync(handle, `mooring-store ${id} ${padded} ${checksum(id, padded)}\n`, 0)
+    },
+    close: () => closeSync(handle),
+  }
+}
+
+function checksum(id: string, last: string): string {
+  return crc32(`${id} ${last}`).toString(16).padStart(8, '0')
+}
+
+function readIfPresent(path: string): string {
+  try {
+    return readFileSync(path, 'latin1')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
+    throw error
+  }
+}
+
+function fileExists(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'r'))
+    return true
+  } catch {
+    return false
+  }
+}
