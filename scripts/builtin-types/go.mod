@@ -1,5 +1,6 @@
 // Prints the type tables of the built-in kinds from the sources that define them. Run when the Kubernetes version changes:
 //   CGO_ENABLED=0 go run -trimpath . types > ../../src/apiserver/builtin/types.json
+//   CGO_ENABLED=0 go run -trimpath . samples > ../../src/apiserver/wire/protobuf.samples.jsonl
 module mooring.dev/scripts/builtin-types
 
 go 1.25.0

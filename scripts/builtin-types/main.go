@@ -261,6 +261,7 @@ func boxed(goType reflect.Type) bool {
 // presenceOf says when Go's encoder writes the field. Nothing said: a message when it is there, anything else unless zero.
 //
 //	always    even when nobody set it, as its zero value
+//	null      even when nobody set it, as null
 //	set       whenever it was set, zero or not
 //	nonzero   a message, unless all of it is zero
 func presenceOf(field reflect.StructField, options string) string {
@@ -268,7 +269,7 @@ func presenceOf(field reflect.StructField, options string) string {
 	switch field.Type.Kind() {
 	case reflect.Pointer:
 		if !omitEmpty {
-			return "always"
+			return "null"
 		}
 		if field.Type.Elem().Kind() != reflect.Struct {
 			return "set"

@@ -52,10 +52,11 @@ export interface Schema {
   /** A list that travels in protobuf as a message around it. */
   'x-proto-boxed'?: boolean
   /**
-   * When Kubernetes prints the field: `always`, even as its zero value; `set`, whenever it was given; `nonzero`, unless
-   * all of it is zero. Absent: an object when it was given, anything else unless zero.
+   * When Kubernetes prints the field: `always`, even as its zero value; `null`, even when there is nothing; `set`,
+   * whenever it was given; `nonzero`, unless all of it is zero. Absent: an object when it was given, anything else
+   * unless zero.
    */
-  'x-presence'?: 'always' | 'set' | 'nonzero'
+  'x-presence'?: 'always' | 'null' | 'set' | 'nonzero'
 }
 
 export interface ValidationRule {
