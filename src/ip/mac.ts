@@ -1,0 +1,65 @@
+// An Ethernet address (EUI-48). People and tools write it in four ways; all of them become one text, lower-case with
+// colons, so that two spellings of one card can never pass for two cards. A text with mixed separators or with dropped
+// zeros (`0:1:2:3:4:5`) is refused, for it is more often a mistake than a style.
+
+import { fromValue, type IP } from './address.ts'
+import { type Malformed, malformed } from './malformed.ts'
+
+declare const canonical: unique symbol
+
+/** Canonical: `02:00:5e:10:00:01`. */
+export type MACText = string & { readonly [canonical]: 'MACText' }
+
+/** @example parseMAC('0200.5E10.0001') // '02:00:5e:10:00:01' */
+export function parseMAC(text: string): MACText | Malformed {
+  const digits = hexDigitsOf(text)
+  if (digits === undefined) {
+    return malformed(text, 'is not a MAC address: write six pairs of hexadecimal digits, such as 02:00:5e:10:00:01')
+  }
+  const lower = digits.toLowerCase()
+  return toMACText([0, 2, 4, 6, 8, 10].map(start => lower.slice(start, start + 2)))
+}
+
+const forms = [
+  /^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/i,
+  /^[0-9a-f]{2}(-[0-9a-f]{2}){5}$/i,
+  /^[0-9a-f]{4}(\.[0-9a-f]{4}){2}$/i,
+  /^[0-9a-f]{12}$/i,
+]
+
+/** Six pairs with separators are the longest form. */
+const textCharsMax = 17
+
+function hexDigitsOf(text: string): string | undefined {
+  if (text.length > textCharsMax || !forms.some(form => form.test(text))) return undefined
+  return text.replaceAll(/[:.-]/g, '')
+}
+
+export const toMACValue = (mac: MACText): bigint => BigInt(`0x${mac.replaceAll(':', '')}`)
+
+/** The MAC address with this number. A number of more than 48 bits is a bug of the caller. */
+export function fromMACValue(value: bigint): MACText {
+  if (value < 0n || value >> 48n !== 0n) throw new RangeError(`${value} is not the number of a MAC address`)
+  const digits = value.toString(16).padStart(12, '0')
+  return toMACText([0, 2, 4, 6, 8, 10].map(start => digits.slice(start, start + 2)))
+}
+
+const toMACText = (pairs: readonly string[]): MACText => pairs.join(':') as MACText
+
+/** Given out by whoever runs the network, not by the maker of a card: safe to invent. */
+export const isLocallyAdministered = (mac: MACText): boolean => (firstOctet(mac) & 0b10) !== 0
+
+/** A group of receivers (broadcast included): no card may have it as its own. */
+export const isMulticastMAC = (mac: MACText): boolean => (firstOctet(mac) & 0b01) !== 0
+
+const firstOctet = (mac: MACText): number => Number.parseInt(mac.slice(0, 2), 16)
+
+/** The modified EUI-64 of RFC 4291: `fffe` in the middle, the universal/local bit turned over. */
+export function toInterfaceID(mac: MACText): bigint {
+  const value = toMACValue(mac)
+  const eui64 = ((value >> 24n) << 40n) | (0xfffen << 24n) | (value & 0xff_ffffn)
+  return eui64 ^ (1n << 57n)
+}
+
+/** The link-local address a host with this card gives itself, unless it uses stable private ones. */
+export const toLinkLocalIP = (mac: MACText): IP => fromValue(6, (0xfe80n << 112n) | toInterfaceID(mac))
