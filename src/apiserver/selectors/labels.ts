@@ -44,7 +44,10 @@ export function parseLabelSelector(text: string): LabelSelector {
 
 /** The requirements of a selector's text, sorted by key; throws `SelectorError`. */
 export function parseRequirements(text: string): LabelRequirement[] {
-  const requirements = new Parser(scan(text)).selector()
+  return byKey(new Parser(scan(text)).selector())
+}
+
+function byKey(requirements: LabelRequirement[]): LabelRequirement[] {
   return requirements.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
 }
 
@@ -58,7 +61,7 @@ export function fromLabelSelectorObject(object: LabelSelectorObject | undefined 
     if (known === undefined) throw new SelectorError(`${quote(operator)} is not a valid label selector operator`)
     requirements.push(require(key, known, values ?? []))
   }
-  return requirements.length === 0 ? everyLabel : toSelector(requirements)
+  return toSelector(byKey(requirements))
 }
 
 /** A selector that wants exactly these labels, as a Service or ReplicationController writes it. */
