@@ -59,18 +59,23 @@ function applyOperation(state: State, operation: Operation): void {
   const kind = textOf(operation, 'op')
   switch (kind) {
     case 'add':
-      return addAt(state, pathOf(operation, 'path'), valueIn(operation))
+      addAt(state, pathOf(operation, 'path'), valueIn(operation))
+      return
     case 'remove':
       removeAt(state, pathOf(operation, 'path'))
       return
     case 'replace':
-      return replaceAt(state, pathOf(operation, 'path'), valueIn(operation))
+      replaceAt(state, pathOf(operation, 'path'), valueIn(operation))
+      return
     case 'move':
-      return move(state, pathOf(operation, 'from'), pathOf(operation, 'path'))
+      move(state, pathOf(operation, 'from'), pathOf(operation, 'path'))
+      return
     case 'copy':
-      return copy(state, pathOf(operation, 'from'), pathOf(operation, 'path'))
+      copy(state, pathOf(operation, 'from'), pathOf(operation, 'path'))
+      return
     case 'test':
-      return test(state, pathOf(operation, 'path'), valueIn(operation))
+      test(state, pathOf(operation, 'path'), valueIn(operation))
+      return
     default:
       throw notApplicable(`Unexpected kind: ${kind ?? 'unknown'}`)
   }
