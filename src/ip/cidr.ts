@@ -86,12 +86,17 @@ export function lastIP({ ip, bits }: CIDR): IP {
 
 export function containsIP({ ip, bits }: CIDR, other: IP): boolean {
   if (ip.family !== other.family) return false
-  if (ip.family === 4) return ((ip.w3 ^ other.w3) & mask(bits)) === 0
-  if (((ip.w0 ^ other.w0) & mask(bits)) !== 0) return false
-  if (((ip.w1 ^ other.w1) & mask(bits - 32)) !== 0) return false
-  if (((ip.w2 ^ other.w2) & mask(bits - 64)) !== 0) return false
-  return ((ip.w3 ^ other.w3) & mask(bits - 96)) === 0
+  if (ip.family === 4) return sharesBits(ip.w3, other.w3, bits)
+  if (bits <= 32) return sharesBits(ip.w0, other.w0, bits)
+  if (ip.w0 !== other.w0) return false
+  if (bits <= 64) return sharesBits(ip.w1, other.w1, bits - 32)
+  if (ip.w1 !== other.w1) return false
+  if (bits <= 96) return sharesBits(ip.w2, other.w2, bits - 64)
+  return ip.w2 === other.w2 && sharesBits(ip.w3, other.w3, bits - 96)
 }
+
+/** Whether two words begin with the same 0 to 32 bits. A shift by 32 is a shift by 0, hence the special case. */
+const sharesBits = (a: number, b: number, bits: number): boolean => bits === 0 || (a ^ b) >>> (32 - bits) === 0
 
 export const containsCIDR = (outer: CIDR, inner: CIDR): boolean =>
   outer.bits <= inner.bits && containsIP(outer, inner.ip)
