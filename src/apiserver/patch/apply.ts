@@ -221,21 +221,22 @@ function withManagers(metadata: KubeObject['metadata'], entries: ManagedFieldsEn
 
 // Update.
 
-function managersForUpdate({ live, updated, subresource }: UpdateOptions): Managers {
+function managersForUpdate({ live, updated, subresource, isCustom }: UpdateOptions): Managers {
   const kept = () => decodeOrNone(live?.metadata.managedFields)
   // Through a subresource nobody may rewrite who owns what.
   if (subresource !== undefined) return kept()
   const sent = updated.metadata.managedFields
-  if (isReset(sent)) return new Map()
+  if (isReset(sent, isCustom)) return new Map()
   // Clients that know nothing of managedFields drop them; that is not meant as a wish to forget.
   const managers = decodeOrNone(sent)
   return managers.size > 0 ? managers : kept()
 }
 
-function isReset(entries: ManagedFieldsEntry[] | undefined): boolean {
+/** One empty entry asks to forget; so does an empty list, except for custom kinds, whose metadata loses it on the way. */
+function isReset(entries: ManagedFieldsEntry[] | undefined, isCustom: boolean): boolean {
   if (!Array.isArray(entries)) return false
   const [only, ...others] = entries
-  if (only === undefined) return true
+  if (only === undefined) return !isCustom
   return others.length === 0 && isObject(only) && Object.keys(only).length === 0
 }
 
@@ -273,7 +274,9 @@ function newManager(
   fields: FieldSet,
 ): Manager {
   const manager = name === '' ? 'unknown' : name
-  return { manager, operation, apiVersion, subresource: subresource ?? '', fields, time: toTime(now) }
+  // A real server loses the time on the way from the scale back to the object it belongs to.
+  const time = subresource === 'scale' ? undefined : toTime(now)
+  return { manager, operation, apiVersion, subresource: subresource ?? '', fields, time }
 }
 
 /** Updaters beyond the cap go, oldest first, into one bucket per version: the list must not grow without bound. */
@@ -396,10 +399,18 @@ function applyOnce(options: ApplyOptions, applied: KubeObject, force: boolean): 
     if (isEmpty(fields)) settled.managers.delete(id)
     else settled.managers.set(id, { ...mine, fields, time: isSame ? mine.time : self.time })
   }
-  const value = isSame && options.live !== undefined ? options.live : pruned.value
-  const object = clone(value) as unknown as KubeObject
-  if (options.live === undefined) dropUnsaid(object, applied)
-  return { kind: 'applied', object, managers: settled.managers }
+  return { kind: 'applied', object: toResult(options, pruned, isSame), managers: settled.managers }
+}
+
+function toResult(
+  { live, applied, isCustom, schema, definitions }: ApplyOptions,
+  { value }: Typed,
+  isSame: boolean,
+): KubeObject {
+  if (isSame && live !== undefined) return clone(live)
+  const object = clone(isCustom ? value : withStructs(value, schema, definitions)) as unknown as KubeObject
+  if (live === undefined) dropUnsaid(object, applied)
+  return object
 }
 
 function ownedBy(options: OwnershipOptions, config: Typed): FieldSet {

@@ -11,6 +11,15 @@ export function toGoText(value: unknown): string {
   return `map[${fields.map(key => `${key}:${toGoText(value[key])}`).join(' ')}]`
 }
 
+/** Values as Go writes them in source, which is what %#v prints. */
+export function toGoSyntax(value: unknown): string {
+  if (value === null || value === undefined) return 'interface {}(nil)'
+  if (Array.isArray(value)) return `[]interface {}{${value.map(toGoSyntax).join(', ')}}`
+  if (!isObject(value)) return typeof value === 'string' ? JSON.stringify(value) : String(value)
+  const fields = Object.keys(value).sort()
+  return `map[string]interface {}{${fields.map(key => `${JSON.stringify(key)}:${toGoSyntax(value[key])}`).join(', ')}}`
+}
+
 /** The name Go has for the type of a decoded JSON value. */
 export function toGoType(value: unknown): string {
   if (value === null || value === undefined) return '%!s(<nil>)'

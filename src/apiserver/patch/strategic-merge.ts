@@ -6,7 +6,7 @@
 import { clone, getOwn, isObject, type JSONValue, setOwn } from '../object.ts'
 import { type Definitions, resolve, type Schema } from '../schema/schema.ts'
 import { badRequest, type StatusError } from '../status.ts'
-import { toGoText, toGoType } from './go-text.ts'
+import { toGoText, toGoType, toJSONKind } from './go-text.ts'
 import { notApplicable, unexplained } from './refusals.ts'
 
 type JSONMap = Record<string, JSONValue>
@@ -28,7 +28,7 @@ export function applyStrategicMergePatch(
   definitions: Definitions,
 ): JSONValue {
   if (!isObject(patch) || !isObject(original)) {
-    throw badRequest(`json: cannot unmarshal ${toGoType(patch)} into Go value of type map[string]interface {}`)
+    throw badRequest(`json: cannot unmarshal ${toJSONKind(patch)} into Go value of type map[string]interface {}`)
   }
   return mergeMap(clone(original) as JSONMap, clone(patch) as JSONMap, toShape(schema, definitions))
 }
@@ -374,7 +374,7 @@ function elementKind(...lists: JSONValue[][]): 'map' | 'scalar' {
   if (first === undefined) throw unexplained('no elements in any of the given slices')
   if (Array.isArray(first)) throw notApplicable('lists of lists are not supported')
   if (rest.some(item => toGoType(item) !== toGoType(first))) {
-    throw unexplained(`list element types are not identical: ${lists.map(toGoText).join(' ')}`)
+    throw unexplained(`list element types are not identical: ${toGoText(lists)}`)
   }
   return isObject(first) ? 'map' : 'scalar'
 }

@@ -36,7 +36,7 @@ import {
   under,
   union,
 } from './field-set.ts'
-import { toGoText, toGoType } from './go-text.ts'
+import { toGoSyntax, toGoText, toGoType } from './go-text.ts'
 
 type Value = JSONValue | undefined
 type JSONMap = Record<string, JSONValue>
@@ -142,7 +142,7 @@ function scalarFault(atom: Atom, value: JSONValue): string | undefined {
       return isNumber ? undefined : `expected numeric (int or float), got ${toGoType(value)}`
     case 'string':
       if (typeof value === 'string') return undefined
-      return `expected string, got &value.valueUnstructured{Value:${toGoText(value)}}`
+      return `expected string, got &value.valueUnstructured{Value:${toGoSyntax(value)}}`
     case 'boolean':
       return typeof value === 'boolean' ? undefined : `expected boolean, got &{${toGoText(value)}}`
     default:
@@ -153,8 +153,12 @@ function scalarFault(atom: Atom, value: JSONValue): string | undefined {
 function checkMap(map: MapType, value: JSONMap, path: string, context: Check): void {
   for (const key of keysOf(value)) {
     const ref = fieldRef(map, key)
-    if (ref === undefined) context.faults.push(`${path}.${key}: field not declared in schema`)
-    else check(ref, value[key] as JSONValue, `${path}.${key}`, context)
+    if (ref === undefined) {
+      // One unknown field is enough to know that the rest was meant for something else.
+      context.faults.push(`${path}.${key}: field not declared in schema`)
+      return
+    }
+    check(ref, value[key] as JSONValue, `${path}.${key}`, context)
   }
 }
 
