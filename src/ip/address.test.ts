@@ -176,21 +176,28 @@ describe('text and value', () => {
 })
 
 describe('order', () => {
+  // Around powers of two, where a carry or a sign bit crosses from word to word.
+  const nearEdge = fc
+    .tuple(fc.constantFrom(...families), fc.nat({ max: 128 }), fc.bigInt({ min: -2n, max: 2n }))
+    .map(([family, bit, offset]) => ({ family, value: (1n << BigInt(Math.min(bit, bitsOf(family)))) + offset }))
+    .filter(({ family, value }) => value >= 0n && value <= highestValue(family))
+  const near = fc.oneof(
+    anyIP,
+    nearEdge.map(({ family, value }) => fromValue(family, value)),
+  )
+
   it('is that of the numbers, with IPv4 before IPv6', () => {
     fc.assert(
-      fc.property(anyIP, anyIP, (a, b) => {
+      fc.property(near, near, (a, b) => {
         const [x, y] = [toValue(a), toValue(b)]
         const byNumber = a.family !== b.family ? a.family - b.family : x < y ? -1 : x > y ? 1 : 0
         expect(Math.sign(compareIP(a, b))).toBe(Math.sign(byNumber))
       }),
+      { numRuns: 2000 },
     )
   })
 
   it('has one neighbour on each side, also across word boundaries', () => {
-    const nearEdge = fc
-      .tuple(fc.constantFrom(...families), fc.nat({ max: 128 }), fc.bigInt({ min: -2n, max: 2n }))
-      .map(([family, bit, offset]) => ({ family, value: (1n << BigInt(Math.min(bit, bitsOf(family)))) + offset }))
-      .filter(({ family, value }) => value >= 0n && value <= highestValue(family))
     fc.assert(
       fc.property(nearEdge, ({ family, value }) => {
         const next = nextIP(fromValue(family, value))

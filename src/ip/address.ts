@@ -107,7 +107,7 @@ function parse6(text: string, end: number): IP | undefined {
     i = 2
   }
 
-  while (groups < 8 && (i < end || gap !== groups)) {
+  while (groups < 8 && i < end) {
     const start = i
     let group = 0
     let code = 0
@@ -121,7 +121,7 @@ function parse6(text: string, end: number): IP | undefined {
     if (i === start) return undefined
 
     if (i < end && code === dot) {
-      if (groups > 6 || (gap === -1 && groups !== 6)) return undefined
+      if (groups > 6) return undefined // no room for the two groups it stands for
       const tail = parse4(text, start, end)
       if (tail === undefined) return undefined
       parsed[groups++] = tail.w3 >>> 16
