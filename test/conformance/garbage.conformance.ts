@@ -1,0 +1,255 @@
+// What happens to the objects of an owner that goes away, and to everything in a namespace that does.
+
+import { describe, expect } from 'vitest'
+import type { Body } from './client.ts'
+import { configMap, configMaps, conforms, customKind, eventually, namespace, ok, server } from './world.ts'
+
+function owned(by: Body, more: object = {}): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', name: by.metadata.name, uid: by.metadata.uid, ...more }
+}
+
+async function gone(path: string, withinMs = 30_000): Promise<void> {
+  await eventually(async () => expect((await server.get(path)).code).toBe(404), withinMs)
+}
+
+describe.concurrent('garbage collection', () => {
+  conforms('deletes dependents after their owner by default', async () => {
+    const at = configMaps(await namespace())
+    const owner = ok(await server.create(at, configMap('owner')))
+    ok(await server.create(at, configMap('child', {}, { ownerReferences: [owned(owner)] })))
+    ok(await server.delete(`${at}/owner`))
+    await gone(`${at}/child`)
+  })
+
+  conforms('deletes dependents before their owner in the foreground', async () => {
+    const at = configMaps(await namespace())
+    const owner = ok(await server.create(at, configMap('owner')))
+    const reference = owned(owner, { blockOwnerDeletion: true })
+    ok(
+      await server.create(
+        at,
+        configMap('child', {}, { ownerReferences: [reference], finalizers: ['example.com/hold'] }),
+      ),
+    )
+    // The collector must have seen the child before it can wait for it.
+    await eventually(async () => expect(ok(await server.get(`${at}/child`)).metadata.name).toBe('child'))
+    const answer = await server.delete(`${at}/owner`, { propagationPolicy: 'Foreground' })
+    expect(answer.code).toBe(200)
+    expect(answer.body.metadata.finalizers).toEqual(['foregroundDeletion'])
+    await eventually(async () => expect(ok(await server.get(`${at}/child`)).metadata.deletionTimestamp).toBeTruthy())
+    expect((await server.get(`${at}/owner`)).code).toBe(200)
+    ok(await server.merge(`${at}/child`, { metadata: { finalizers: null } }))
+    await gone(`${at}/owner`)
+  })
+
+  conforms('does not let a dependent hold its owner without blockOwnerDeletion', async () => {
+    const at = configMaps(await namespace())
+    const owner = ok(await server.create(at, configMap('owner')))
+    ok(
+      await server.create(
+        at,
+        configMap('child', {}, { ownerReferences: [owned(owner)], finalizers: ['example.com/hold'] }),
+      ),
+    )
+    ok(await server.delete(`${at}/owner`, { propagationPolicy: 'Foreground' }))
+    await gone(`${at}/owner`)
+    await eventually(async () => expect(ok(await server.get(`${at}/child`)).metadata.deletionTimestamp).toBeTruthy())
+    ok(await server.merge(`${at}/child`, { metadata: { finalizers: null } }))
+    await gone(`${at}/child`)
+  })
+
+  conforms('orphans dependents on request and removes the reference', async () => {
+    const at = configMaps(await namespace())
+    const owner = ok(await server.create(at, configMap('owner')))
+    ok(await server.create(at, configMap('child', {}, { ownerReferences: [owned(owner)] })))
+    // Deleting too early would orphan before the collector knows the child; its graph follows a watch.
+    await eventually(async () => ok(await server.get(`${at}/child`)))
+    const answer = ok(await server.delete(`${at}/owner`, { propagationPolicy: 'Orphan' }))
+    expect(answer.metadata.finalizers).toEqual(['orphan'])
+    await gone(`${at}/owner`)
+    expect(ok(await server.get(`${at}/child`)).metadata.ownerReferences).toBeUndefined()
+  })
+
+  conforms('deletes an object whose owner never existed', async () => {
+    const at = configMaps(await namespace())
+    const reference = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      name: 'never',
+      uid: '11111111-1111-4111-8111-111111111111',
+    }
+    ok(await server.create(at, configMap('child', {}, { ownerReferences: [reference] })))
+    await gone(`${at}/child`)
+  })
+
+  conforms('deletes an object whose owner is another incarnation', async () => {
+    const at = configMaps(await namespace())
+    const owner = ok(await server.create(at, configMap('owner')))
+    const reference = { ...owned(owner), uid: '22222222-2222-4222-8222-222222222222' }
+    ok(await server.create(at, configMap('child', {}, { ownerReferences: [reference] })))
+    await gone(`${at}/child`)
+    expect((await server.get(`${at}/owner`)).code).toBe(200)
+  })
+
+  conforms('does not look for an owner in another namespace', async () => {
+    const [here, there] = [configMaps(await namespace()), configMaps(await namespace())]
+    const owner = ok(await server.create(there, configMap('owner')))
+    ok(await server.create(here, configMap('child', {}, { ownerReferences: [owned(owner)] })))
+    await gone(`${here}/child`)
+  })
+
+  conforms('lets an object of a namespace belong to one of the cluster', async () => {
+    const kind = await customKind({ scope: 'Cluster' })
+    const at = configMaps(await namespace())
+    const owner = ok(await server.create(kind.at(), kind.object('owner')))
+    const reference = { apiVersion: kind.apiVersion, kind: 'Widget', name: 'owner', uid: owner.metadata.uid }
+    ok(await server.create(at, configMap('child', {}, { ownerReferences: [reference] })))
+    ok(await server.delete(`${kind.at()}/owner`))
+    // A collector may learn of new kinds every half minute only.
+    await gone(`${at}/child`, 58_000)
+  })
+
+  conforms('keeps an object while one of two owners lives, without the reference to the other', async () => {
+    const at = configMaps(await namespace())
+    const [a, b] = [ok(await server.create(at, configMap('a'))), ok(await server.create(at, configMap('b')))]
+    ok(await server.create(at, configMap('child', {}, { ownerReferences: [owned(a), owned(b)] })))
+    ok(await server.delete(`${at}/a`))
+    await eventually(async () => {
+      expect(ok(await server.get(`${at}/child`)).metadata.ownerReferences).toMatchObject([{ name: 'b' }])
+    })
+    ok(await server.delete(`${at}/b`))
+    await gone(`${at}/child`)
+  })
+
+  conforms('ends a circle of owners that one deletion starts', async () => {
+    const at = configMaps(await namespace())
+    const a = ok(await server.create(at, configMap('a')))
+    const b = ok(
+      await server.create(at, configMap('b', {}, { ownerReferences: [owned(a, { blockOwnerDeletion: true })] })),
+    )
+    const c = ok(
+      await server.create(at, configMap('c', {}, { ownerReferences: [owned(b, { blockOwnerDeletion: true })] })),
+    )
+    ok(await server.merge(`${at}/a`, { metadata: { ownerReferences: [owned(c, { blockOwnerDeletion: true })] } }))
+    ok(await server.delete(`${at}/a`, { propagationPolicy: 'Foreground' }))
+    for (const name of ['a', 'b', 'c']) await gone(`${at}/${name}`)
+  })
+
+  conforms('refuses two controllers, and owners without identity', async () => {
+    const at = configMaps(await namespace())
+    const owner = ok(await server.create(at, configMap('owner')))
+    const two = [owned(owner, { controller: true }), { ...owned(owner, { controller: true }), uid: 'other' }]
+    const answer = await server.create(at, configMap('child', {}, { ownerReferences: two }))
+    expect(answer.code).toBe(422)
+    expect(answer.body.message).toContain('Only one reference can have Controller set to true')
+    const empty = await server.create(
+      at,
+      configMap('child', {}, { ownerReferences: [{ apiVersion: 'v1', kind: 'X' }] }),
+    )
+    expect(empty.code).toBe(422)
+    expect(empty.body.details.causes?.map(cause => cause.field)).toEqual([
+      'metadata.ownerReferences.name',
+      'metadata.ownerReferences.uid',
+    ])
+  })
+})
+
+describe.concurrent('namespaces', () => {
+  conforms('start active, with a label of their name and a finalizer', async () => {
+    const ns = await namespace()
+    const body = ok(await server.get(`/api/v1/namespaces/${ns}`))
+    expect(body.metadata.labels).toEqual({ 'kubernetes.io/metadata.name': ns })
+    expect(body.spec).toEqual({ finalizers: ['kubernetes'] })
+    expect(body.status).toEqual({ phase: 'Active' })
+  })
+
+  conforms('bring a default service account and the root certificate', async () => {
+    const ns = await namespace()
+    await eventually(async () => ok(await server.get(`/api/v1/namespaces/${ns}/serviceaccounts/default`)))
+    const root = await eventually(async () => ok(await server.get(`${configMaps(ns)}/kube-root-ca.crt`)))
+    expect(root.data['ca.crt']).toContain('BEGIN CERTIFICATE')
+  })
+
+  conforms('take everything in them along when deleted', async () => {
+    const ns = await namespace()
+    const kind = await customKind()
+    ok(await server.create(configMaps(ns), configMap('one')))
+    ok(await server.create(kind.at(ns), kind.object('two')))
+    const answer = await server.delete(`/api/v1/namespaces/${ns}`)
+    expect(answer.code).toBe(200)
+    expect(answer.body.kind).toBe('Namespace')
+    expect(answer.body.status).toEqual({ phase: 'Terminating' })
+    await gone(`/api/v1/namespaces/${ns}`)
+    expect((await server.get(`${configMaps(ns)}/one`)).code).toBe(404)
+    expect((await server.get(`${kind.at(ns)}/two`)).code).toBe(404)
+  })
+
+  conforms('refuse new objects while they end', async () => {
+    const ns = await namespace()
+    ok(await server.create(configMaps(ns), configMap('held', {}, { finalizers: ['example.com/hold'] })))
+    ok(await server.delete(`/api/v1/namespaces/${ns}`))
+    const answer = await eventually(async () => {
+      const refused = await server.create(configMaps(ns), configMap(`late-${Date.now()}`))
+      expect(refused.code).toBe(403)
+      return refused
+    })
+    const name = answer.body.details.name ?? ''
+    expect(answer.body).toMatchObject({
+      reason: 'Forbidden',
+      message: `configmaps "${name}" is forbidden: unable to create new content in namespace ${ns} because it is being terminated`,
+      details: {
+        causes: [
+          {
+            reason: 'NamespaceTerminating',
+            message: `namespace ${ns} is being terminated`,
+            field: 'metadata.namespace',
+          },
+        ],
+      },
+    })
+    await eventually(async () => {
+      const { status } = ok(await server.get(`/api/v1/namespaces/${ns}`))
+      expect(status).toMatchObject({
+        conditions: expect.arrayContaining([
+          expect.objectContaining({ type: 'NamespaceFinalizersRemaining', status: 'True' }),
+        ]),
+      })
+    })
+    await eventually(async () =>
+      expect(ok(await server.get(`${configMaps(ns)}/held`)).metadata.deletionTimestamp).toBeTruthy(),
+    )
+    ok(await server.merge(`${configMaps(ns)}/held`, { metadata: { finalizers: null } }))
+    await gone(`/api/v1/namespaces/${ns}`)
+  })
+
+  conforms('end at once when the finalize subresource lets them', async () => {
+    const ns = await namespace()
+    ok(await server.create(configMaps(ns), configMap('held', {}, { finalizers: ['example.com/hold'] })))
+    ok(await server.delete(`/api/v1/namespaces/${ns}`))
+    await eventually(async () => {
+      const body = ok(await server.get(`/api/v1/namespaces/${ns}`))
+      const answer = await server.update(`/api/v1/namespaces/${ns}/finalize`, { ...body, spec: { finalizers: [] } })
+      expect(answer.code).toBe(200)
+      expect(answer.body.spec).toEqual({})
+    })
+    await gone(`/api/v1/namespaces/${ns}`)
+  })
+
+  conforms('that everything needs may not be deleted', async () => {
+    for (const ns of ['default', 'kube-system', 'kube-public']) {
+      const answer = await server.delete(`/api/v1/namespaces/${ns}`)
+      expect(answer.code).toBe(403)
+      expect(answer.body.message).toBe(`namespaces "${ns}" is forbidden: this namespace may not be deleted`)
+    }
+  })
+
+  conforms('have names that are DNS labels', async () => {
+    const answer = await server.create('/api/v1/namespaces', {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'a.b' },
+    })
+    expect(answer.code).toBe(422)
+    expect(answer.body.message).toContain('metadata.name: Invalid value: "a.b": must not contain dots')
+  })
+})
