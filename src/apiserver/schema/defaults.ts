@@ -6,7 +6,10 @@ import type { Node } from './node.ts'
 
 export function applyDefaults(value: unknown, node: Node | undefined): void {
   if (node === undefined) return
-  if (Array.isArray(value)) return defaultItems(value, node)
+  if (Array.isArray(value)) {
+    defaultItems(value, node)
+    return
+  }
   if (!isObject(value)) return
   for (const [name, property] of node.properties) {
     if (!property.hasDefault) continue

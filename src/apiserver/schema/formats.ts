@@ -106,7 +106,7 @@ function isHostname(text: string): boolean {
 }
 
 /** What Go's `url.ParseRequestURI` takes: an absolute URI or an absolute path. */
-function isRequestURI(text: string): boolean {
+export function isRequestURI(text: string): boolean {
   if (text === '' || hasControl(text)) return false
   if (text === '*') return true
   const scheme = /^[A-Za-z][A-Za-z0-9+.-]*:/.exec(text)?.[0]

@@ -1,7 +1,8 @@
 // One schema, made ready once, asked many times: what it does not know, what it fills in, what it finds wrong. Custom
 // kinds are pruned, defaulted and validated by it; built-in kinds ask it for unknown fields and wrong JSON types.
 
-import type { Fault } from '../faults.ts'
+import { compileRules } from '../cel/rules.ts'
+import { type Fault, type FaultType, invalid } from '../faults.ts'
 import type { KubeObject } from '../object.ts'
 import { applyDefaults } from './defaults.ts'
 import { checkEmbedded } from './embedded.ts'
@@ -48,6 +49,7 @@ function builtin(root: Node): CompiledSchema {
 
 function custom(root: Node, meta: Node): CompiledSchema {
   const status = root.properties.get('status')
+  const rules = compileRules(root)
 
   return {
     prune: object => {
@@ -79,6 +81,23 @@ function custom(root: Node, meta: Node): CompiledSchema {
     faults.push(...checkEmbedded(object, root))
     // A list that already held twins may keep them: the object must stay editable.
     if (old === undefined || checkListTypes(old, root).length === 0) faults.push(...checkListTypes(object, root))
+    if (rules === undefined) return faults
+    if (faults.some(fault => blocking.has(fault.type))) faults.push(unchecked)
+    else faults.push(...rules.check(object, old && { value: old }))
     return faults
   }
 }
+
+/** Rules take the types of their values for granted, so they wait until those are right. */
+const blocking: ReadonlySet<FaultType> = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+])
+const unchecked = invalid(
+  '<nil>',
+  null,
+  'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+)

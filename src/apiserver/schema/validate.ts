@@ -56,7 +56,7 @@ function check(value: unknown, node: Node, place: Place, found: Findings): void 
     checkEnum(null, node, place, found)
     return
   }
-  if (node.types !== undefined || node.format !== undefined) {
+  if (node.types !== undefined || node.checkFormat !== undefined) {
     checkType(value, node, place, found)
     found.matches++
   }
@@ -102,8 +102,8 @@ function kindOf(value: unknown): readonly [type: string, format: string] {
 function checkType(value: unknown, node: Node, place: Place, found: Findings): void {
   const { types = [] } = node
   if (value === null) {
-    if (types.length > 0 && !node.isNullable) return add(found, wrongType(place, types.join(','), 'null'))
-    found.matches++
+    if (types.length > 0 && !node.isNullable) add(found, wrongType(place, types.join(','), 'null'))
+    else found.matches++
     return
   }
   const [type, format] = kindOf(value)
@@ -111,15 +111,18 @@ function checkType(value: unknown, node: Node, place: Place, found: Findings): v
   const expected = checkedFormat(node)
   if (expected !== '') {
     const isTextual = typeof value === 'string' || Array.isArray(value)
-    if (!isTextual && !fits && format !== expected) return add(found, wrongType(place, expected, format))
+    if (!isTextual && !fits && format !== expected) {
+      add(found, wrongType(place, expected, format))
+      return
+    }
     // A formatted string leaves its verdict to the format check.
     if (isTextual && !types.includes('number') && !types.includes('integer')) {
       found.matches++
       return
     }
   }
-  if (!fits) return add(found, wrongType(place, types.join(','), type))
-  found.matches++
+  if (fits) found.matches++
+  else add(found, wrongType(place, types.join(','), type))
 }
 
 /** Formats the server does not know are dropped before it looks; the ones of numbers count only beside a type. */
@@ -148,7 +151,10 @@ function checkAnyOf(value: unknown, node: Node, place: Place, found: Findings): 
   for (const alternative of node.anyOf) {
     const inner = findings()
     check(value, alternative, place, inner)
-    if (inner.faults.length === 0) return merge(found, inner)
+    if (inner.faults.length === 0) {
+      merge(found, inner)
+      return
+    }
     if (closest === undefined || inner.matches > closest.matches) closest = inner
   }
   add(found, composite(place, 'must validate at least one schema (anyOf)'))
@@ -169,7 +175,10 @@ function checkOneOf(value: unknown, node: Node, place: Place, found: Findings): 
       closest = inner
     }
   }
-  if (valid === 1 && firstValid !== undefined) return merge(found, firstValid)
+  if (valid === 1 && firstValid !== undefined) {
+    merge(found, firstValid)
+    return
+  }
   const why = valid === 0 ? 'Found none valid' : `Found ${valid} valid alternatives`
   add(found, composite(place, `must validate one and only one schema (oneOf). ${why}`))
   if (valid === 0 && closest !== undefined) merge(found, closest)
@@ -315,7 +324,8 @@ function checkEnum(value: unknown, node: Node, place: Place, found: Findings): v
 }
 
 function isSame(option: unknown, value: unknown): boolean {
-  if (typeof option === 'bigint' || typeof value === 'bigint') return option == value && typeof option !== 'string'
+  if (typeof option === 'bigint' || typeof value === 'bigint')
+    return String(option) === String(value) && typeof option !== 'string'
   return equal(option, value)
 }
 
@@ -369,7 +379,10 @@ function checkOthers(
 
 /** A field or item: the unit that is let through when it did not change. */
 function checkChild(value: unknown, node: Node, place: Place, found: Findings): void {
-  if (place.old === undefined) return check(value, node, place, found)
+  if (place.old === undefined) {
+    check(value, node, place, found)
+    return
+  }
   const inner = findings()
   check(value, node, place, inner)
   if (inner.faults.length > 0 && isUnchanged(value, place.old)) {

@@ -1,0 +1,194 @@
+// From the text of an expression to something that can be run: parsed, checked, its calls sent to Kubernetes' meaning of
+// them, every step metered. What is wrong with the text is told as cel-go tells it, with a place and an arrow.
+
+import { type Environment, EvaluationError } from '@marcbachmann/cel-js'
+import { CostExceeded, callCostMax, Meter } from './budget.ts'
+import { type Checker, type Scope, type Tree, toTree, visit } from './engine.ts'
+import { replacedMethods, replacedPrefix } from './library/strings.ts'
+
+export interface Program {
+  readonly source: string
+  /** The name of the type it evaluates to; `dyn` when only running it can tell. */
+  readonly resultType: string
+  readonly tree: Tree
+  /** Does it read this variable? */
+  uses(variable: string): boolean
+  /** Runs it within a budget. Throws `CostExceeded`, or an `EvaluationFailure` that says what went wrong. */
+  run(bindings: Readonly<Record<string, unknown>>, limit?: number): Outcome
+}
+
+export interface Outcome {
+  readonly value: unknown
+  readonly cost: number
+}
+
+/** The text does not compile. The message carries the place, as in `ERROR: <input>:1:5: undefined field 'z'`. */
+export class CompileFailure extends Error {
+  override readonly name = 'CompileFailure'
+}
+
+export class EvaluationFailure extends Error {
+  override readonly name = 'EvaluationFailure'
+  readonly cost: number
+
+  constructor(message: string, cost: number, options?: ErrorOptions) {
+    super(message, options)
+    this.cost = cost
+  }
+}
+
+export function compileProgram(source: string, environment: Environment): Program {
+  const parsed = parse(source, environment)
+  const tree = toTree(parsed.ast)
+  const variables = new Set<string>()
+  visit(tree, node => {
+    redirect(node)
+    checkPresence(node)
+    if (node.op === 'id' && typeof node.args === 'string') variables.add(node.args)
+  })
+  const { valid, type, error } = parsed.check()
+  if (!valid) throw explain(error, source)
+  const purse: { meter: Meter } = { meter: new Meter(0) }
+  visit(tree, node => charge(node, purse))
+
+  return {
+    source,
+    resultType: type ?? 'dyn',
+    tree,
+    uses: variable => variables.has(variable),
+    run: (bindings, limit = callCostMax) => {
+      const meter = new Meter(Math.min(limit, callCostMax))
+      purse.meter = meter
+      return settle(() => parsed({ ...bindings }), meter)
+    },
+  }
+}
+
+function parse(source: string, environment: Environment): ReturnType<Environment['parse']> {
+  try {
+    return environment.parse(source)
+  } catch (error) {
+    throw explain(error, source)
+  }
+}
+
+/** An `||` may swallow the error of a spent purse, so the purse itself is asked. */
+function settle(run: () => unknown, meter: Meter): Outcome {
+  try {
+    const value = run()
+    if (meter.isEmpty) throw new CostExceeded()
+    return { value, cost: meter.spent }
+  } catch (error) {
+    if (meter.isEmpty) throw new CostExceeded()
+    throw new EvaluationFailure(toFailureText(error), meter.spent, { cause: error })
+  }
+}
+
+function redirect(node: Tree): void {
+  if (node.op !== 'rcall' || !Array.isArray(node.args)) return
+  const [method] = node.args as [string]
+  if (replacedMethods.has(method)) node.args = [replacedPrefix + method, ...node.args.slice(1)]
+}
+
+/** `has(self.x)` must name a field that can be there; the engine looks only at what stands before it. */
+function checkPresence(node: Tree): void {
+  const macro = node.meta.macro
+  if (macro === undefined || node.op !== 'call' || !Array.isArray(node.args) || node.args[0] !== 'has') return
+  const original = macro.typeCheck
+  const [target] = macro.args ?? []
+  macro.typeCheck = (checker: Checker, self, scope: Scope) => {
+    const type = original(checker, self, scope)
+    if (target !== undefined) checker.check(target, scope)
+    return type
+  }
+}
+
+const binaryOperators: ReadonlySet<string> = new Set(['==', '!=', 'in', '+', '<', '<=', '>', '>='])
+
+function charge(node: Tree, purse: { meter: Meter }): void {
+  const { alternate, macro, evaluate } = node.meta
+  const { handle } = node
+  if (handle !== undefined && (node.op === 'call' || node.op === 'rcall')) {
+    node.handle = (args, ...rest) => {
+      for (const arg of Array.isArray(args) ? args : []) purse.meter.spendOn(arg)
+      return handle(args, ...rest)
+    }
+  } else if (handle !== undefined && binaryOperators.has(node.op)) {
+    node.handle = (left, right, ...rest) => {
+      purse.meter.spendOn(left)
+      purse.meter.spendOn(right)
+      return handle(left, right, ...rest)
+    }
+  }
+  node.evaluate = (evaluator, self, scope) => {
+    purse.meter.spend(1)
+    if (alternate !== undefined) return alternate.evaluate(evaluator, alternate, scope)
+    if (macro !== undefined) return macro.evaluate(evaluator, macro, scope)
+    return evaluate(evaluator, self, scope)
+  }
+}
+
+interface EngineError {
+  readonly code?: string
+  readonly summary?: string
+  readonly range?: { readonly start: number }
+  readonly name: string
+  readonly message: string
+  readonly node?: { readonly op?: string; readonly pos?: number }
+}
+
+function explain(thrown: unknown, source: string): CompileFailure {
+  const error = thrown as EngineError
+  const summary = (error.summary ?? error.message).replaceAll(replacedPrefix, '')
+  const at = error.node?.pos ?? error.range?.start ?? 0
+  // The arrow of a selection points at its dot.
+  const place = error.code === 'no_such_key' && error.node?.op === '.' ? at - 1 : at
+  return new CompileFailure(atPlace(toCompileText(error, summary), source, place), { cause: thrown })
+}
+
+function toCompileText(error: EngineError, summary: string): string {
+  if (error.name === 'ParseError') return `Syntax error: ${summary}`
+  switch (error.code) {
+    case 'no_such_key':
+      return `undefined field '${summary.replace(/^No such key: /, '')}'`
+    case 'unknown_variable':
+      return `undeclared reference to '${summary.replace(/^Unknown variable: /, '')}' (in container '')`
+    case 'no_such_overload': {
+      const [, left = '', operator = '', right = ''] = /^no such overload: (.+) (\S+) (.+)$/.exec(summary) ?? []
+      return operator === ''
+        ? summary
+        : `found no matching overload for '_${operator}_' applied to '(${left}, ${right})'`
+    }
+    default:
+      return summary
+  }
+}
+
+function atPlace(text: string, source: string, place: number): string {
+  const before = source.slice(0, Math.max(0, place)).split('\n')
+  const column = before.at(-1)?.length ?? 0
+  const line = source.split('\n')[before.length - 1] ?? ''
+  return `ERROR: <input>:${before.length}:${column + 1}: ${text}\n | ${line}\n | ${'.'.repeat(column)}^`
+}
+
+function toFailureText(thrown: unknown): string {
+  if (!(thrown instanceof EvaluationError)) return thrown instanceof Error ? thrown.message : String(thrown)
+  const { code, summary = thrown.message } = thrown as EngineError
+  switch (code) {
+    case 'no_such_key':
+      return summary.replace(/^No such key/, 'no such key')
+    case 'index_out_of_bounds':
+      return `index out of bounds: ${/index (-?\d+)/.exec(summary)?.[1] ?? ''}`
+    case 'no_such_overload':
+    case 'no_matching_overload':
+    case 'field_type_mismatch':
+    case 'list_item_type_mismatch':
+      return 'no such overload'
+    case 'numeric_overflow':
+      return 'integer overflow'
+    case 'modulo_by_zero':
+      return 'modulus by zero'
+    default:
+      return summary
+  }
+}
