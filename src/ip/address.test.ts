@@ -232,6 +232,7 @@ describe('a refusal', () => {
     ['10.0.0.1\n', '"10.0.0.1\\n" contains white space: write the address alone'],
     ['10.0.0.1/24', '"10.0.0.1/24" has a prefix length: write the address alone, without "/"'],
     ['[::1]:80', '"[::1]:80" has brackets: write the address alone, without brackets or port'],
+    ['10.0.0.1:80', '"10.0.0.1:80" has a port: write 10.0.0.1 alone'],
     ['fe80::1%eth0', '"fe80::1%eth0" names a zone, which has no meaning here: write fe80::1'],
     ['1::2::3', '"1::2::3" is not an IP address: "::" may stand once; write the other zero groups as 0'],
     [

@@ -193,6 +193,8 @@ function explain(text: string): Malformed {
   if (/\s/.test(text)) return malformed(text, 'contains white space: write the address alone')
   if (text.includes('/')) return malformed(text, 'has a prefix length: write the address alone, without "/"')
   if (text.includes('[')) return malformed(text, 'has brackets: write the address alone, without brackets or port')
+  const host = text.slice(0, text.indexOf(':'))
+  if (text.includes(':') && parse4(host, 0, host.length)) return malformed(text, `has a port: write ${host} alone`)
   const problem = text.includes(':') ? problemOf6(text) : problemOf4(text)
   return malformed(text, `is not an IP address: ${problem}`)
 }
