@@ -74,7 +74,7 @@ function tasks(): Task[] {
       name: 'parse IPv4',
       contenders: [
         contender('mooring', texts4, parseOurs),
-        contender('ipaddr.js', texts4, text => ipaddr.parse(text).toByteArray.length),
+        contender('ipaddr.js', texts4, text => ipaddr.parse(text).kind().length),
         contender('ip-address', texts4, text => new Address4(text).parsedAddress.length),
       ],
     },
@@ -82,24 +82,25 @@ function tasks(): Task[] {
       name: 'parse IPv6',
       contenders: [
         contender('mooring', texts6, parseOurs),
-        contender('ipaddr.js', texts6, text => ipaddr.parse(text).toByteArray.length),
+        contender('ipaddr.js', texts6, text => ipaddr.parse(text).kind().length),
         contender('ip-address', texts6, text => new Address6(text).parsedAddress.length),
       ],
     },
+    // A character is read from each text, since the engine may put off joining its pieces until somebody looks.
     {
       name: 'print IPv4',
       contenders: [
-        contender('mooring', ours4, ip => toIPText(ip).length),
-        contender('ipaddr.js', ipaddr4, ip => ip.toString().length),
-        contender('ip-address', address4, ip => ip.correctForm().length),
+        contender('mooring', ours4, ip => toIPText(ip).charCodeAt(1)),
+        contender('ipaddr.js', ipaddr4, ip => ip.toString().charCodeAt(1)),
+        contender('ip-address', address4, ip => ip.correctForm().charCodeAt(1)),
       ],
     },
     {
       name: 'print IPv6',
       contenders: [
-        contender('mooring', ours6, ip => toIPText(ip).length),
-        contender('ipaddr.js', ipaddr6, ip => ip.toRFC5952String().length),
-        contender('ip-address', address6, ip => ip.correctForm().length),
+        contender('mooring', ours6, ip => toIPText(ip).charCodeAt(1)),
+        contender('ipaddr.js', ipaddr6, ip => ip.toRFC5952String().charCodeAt(1)),
+        contender('ip-address', address6, ip => ip.correctForm().charCodeAt(1)),
       ],
     },
     {
