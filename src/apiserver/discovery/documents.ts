@@ -105,6 +105,7 @@ export function inVerbOrder(kind: ServedKind, verbs: readonly Verb[]): readonly 
 
 // Kinds whose objects are stored under another version than the one they are read as.
 const storedElsewhere = new Map([
+  ['apiextensions.k8s.io/v1/CustomResourceDefinition', 'apiextensions.k8s.io/v1beta1/CustomResourceDefinition'],
   ['events.k8s.io/v1/Event', '/v1/Event'],
   ['autoscaling/v1/HorizontalPodAutoscaler', 'autoscaling/v2/HorizontalPodAutoscaler'],
 ])

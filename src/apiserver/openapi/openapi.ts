@@ -1,0 +1,105 @@
+// The OpenAPI documents over one list of served kinds. Each is made when it is first asked for and kept as bytes. A list
+// that differs only in some custom kinds reuses everything that did not change: documents belong to the kinds they were
+// made of, not to the list.
+
+import { createHash } from 'node:crypto'
+import { builtinDefinitions } from '../builtin/types.ts'
+import { inOrder } from '../discovery/version-order.ts'
+import { stringify } from '../json.ts'
+import type { ServedKind } from '../kinds/kind.ts'
+import type { Definitions } from '../schema/schema.ts'
+import { createDescriptions, type Descriptions } from './descriptions.ts'
+import { rootPath } from './operations.ts'
+import { isSameKinds, mergeSwagger, type SwaggerPart, toSwaggerPart } from './v2.ts'
+import { type Source, toV3 } from './v3.ts'
+
+export interface OpenAPIDocument {
+  readonly body: Buffer
+  /** Of the content alone, so it is the same after a restart. */
+  readonly hash: string
+  /** The hash as a header. */
+  readonly etag: string
+}
+
+export interface OpenAPI {
+  /** `/openapi/v3` */
+  index(): OpenAPIDocument
+  /** `/openapi/v3/PATH`, with PATH as the index names it: `api/v1`, `apis/GROUP/VERSION`. */
+  groupVersion(path: string): OpenAPIDocument | undefined
+  /** `/openapi/v2` */
+  swagger(): OpenAPIDocument
+}
+
+export interface OpenAPIOptions {
+  readonly definitions?: Definitions
+  readonly descriptions?: Descriptions
+}
+
+const packageDescriptions = createDescriptions()
+
+export function createOpenAPI(kinds: readonly ServedKind[], options: OpenAPIOptions = {}): OpenAPI {
+  const { definitions = builtinDefinitions, descriptions = packageDescriptions } = options
+  const sources = new Map<string, Source>()
+  for (const { group, versions } of inOrder(kinds)) {
+    for (const { version, kinds: served } of versions) {
+      sources.set(rootPath(group, version).slice(1), { group, version, kinds: served, definitions, descriptions })
+    }
+  }
+  let index: OpenAPIDocument | undefined
+  let swagger: OpenAPIDocument | undefined
+  const groupVersion = (path: string) => {
+    const source = sources.get(path)
+    return source && madeFrom(source).document()
+  }
+  return {
+    groupVersion,
+    index() {
+      index ??= toDocument({
+        paths: Object.fromEntries(
+          [...sources.keys()].sort().map(path => {
+            const serverRelativeURL = `/openapi/v3/${path}?hash=${groupVersion(path)?.hash ?? ''}`
+            return [path, { serverRelativeURL }]
+          }),
+        ),
+      })
+      return index
+    },
+    swagger() {
+      swagger ??= toDocument(mergeSwagger([...sources.values()].map(source => madeFrom(source).part())))
+      return swagger
+    },
+  }
+}
+
+interface Made {
+  readonly source: Source
+  document(): OpenAPIDocument
+  part(): SwaggerPart
+}
+
+const madeByFirstKind = new WeakMap<ServedKind, Made>()
+
+function madeFrom(source: Source): Made {
+  const first = source.kinds[0]
+  const known = first && madeByFirstKind.get(first)
+  if (known !== undefined && isSameSource(known.source, source)) return known
+  let document: OpenAPIDocument | undefined
+  let part: SwaggerPart | undefined
+  const made: Made = {
+    source,
+    document: () => (document ??= toDocument(toV3(source))),
+    part: () => (part ??= toSwaggerPart(source)),
+  }
+  if (first !== undefined) madeByFirstKind.set(first, made)
+  return made
+}
+
+function isSameSource(a: Source, b: Source): boolean {
+  return a.definitions === b.definitions && a.descriptions === b.descriptions && isSameKinds(a.kinds, b.kinds)
+}
+
+function toDocument(content: object): OpenAPIDocument {
+  const body = Buffer.from(stringify(content))
+  const hash = createHash('sha512').update(body).digest('hex').toUpperCase()
+  return { body, hash, etag: `"${hash}"` }
+}
