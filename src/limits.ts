@@ -5,3 +5,34 @@ export const bodyBytesMax = 3 * 1024 * 1024
 
 /** Nesting of a JSON body. Far above any real object, far below the depth at which recursion over it overflows. */
 export const jsonDepthMax = 1_000
+
+/** A watch without a timeout of its own lasts between this and twice this, so that reconnects do not bunch up. */
+export const watchSecondsDefaultMin = 1_800
+
+/** How often a watch that asked for bookmarks gets one, as kube-apiserver does. */
+export const bookmarkIntervalMs = 60_000
+
+/** What a watch may have waiting for a client that does not read; beyond it the watch is cut with 410. */
+export const watchBufferBytesMax = 8 * 1024 * 1024
+
+/** Open watches; each costs a socket or stream and a little memory. */
+export const watchesMax = 20_000
+
+/** Requests under way at once, as kube-apiserver's defaults; more are told to come back (429). */
+export const readsInFlightMax = 400
+export const writesInFlightMax = 200
+
+/** What a refused client is asked to wait before it tries again. */
+export const retryAfterSeconds = 1
+
+/** HTTP/2 streams on one connection; a Go client opens another connection beyond it. */
+export const streamsPerConnectionMax = 250
+
+/** The answer of a webhook. A patch may carry a whole new object, and base64 makes it a third longer. */
+export const webhookAnswerBytesMax = 2 * bodyBytesMax
+
+/** Connection pools to webhooks; beyond it the one unused for longest is closed. */
+export const webhookPoolsMax = 100
+
+/** How often certificates are looked at for renewal; they live for months. */
+export const certificateCheckMs = 60 * 60 * 1000

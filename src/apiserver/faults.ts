@@ -1,8 +1,8 @@
 // Faults: what is wrong with one field of one object, in the words Kubernetes uses for it. Checks return lists of
 // faults, in field order; `status.ts` turns a list into one 422 answer that names them all.
 
-import { isObject } from './object.ts'
 import { stringify } from './json.ts'
+import { isObject } from './object.ts'
 
 export type FaultType =
   | 'FieldValueNotFound'

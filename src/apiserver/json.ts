@@ -3,7 +3,7 @@
 // Go's decoder makes, because that is what users find when they search for it.
 
 import { jsonDepthMax } from '../limits.ts'
-import { setOwn, type JSONValue } from './object.ts'
+import { type JSONValue, setOwn } from './object.ts'
 
 export class JSONSyntaxError extends Error {
   override readonly name = 'JSONSyntaxError'

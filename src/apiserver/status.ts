@@ -1,7 +1,7 @@
 // Every refusal a client can get, as the Status object Kubernetes answers with. Code throws a `StatusError`; only the
 // HTTP edge turns it into bytes.
 
-import { describeFault, quote, type Fault } from './faults.ts'
+import { describeFault, type Fault, quote } from './faults.ts'
 import type { GroupResource, GroupVersionKind } from './object.ts'
 
 export interface StatusCause {
@@ -118,8 +118,14 @@ export const modifiedMeanwhile =
   'the object has been modified; please apply your changes to the latest version and try again'
 
 /** A 422 that lists all faults at once. */
-export function invalidObject(kind: GroupVersionKind | { group: string; kind: string }, name: string, faults: readonly Fault[]): StatusError {
-  const unique = faults.filter((fault, i) => faults.findIndex(other => describeFault(other) === describeFault(fault)) === i)
+export function invalidObject(
+  kind: GroupVersionKind | { group: string; kind: string },
+  name: string,
+  faults: readonly Fault[],
+): StatusError {
+  const unique = faults.filter(
+    (fault, i) => faults.findIndex(other => describeFault(other) === describeFault(fault)) === i,
+  )
   const text = unique.map(describeFault)
   const list = text.length === 1 ? text[0] : `[${text.join(', ')}]`
   const shown = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`
@@ -154,7 +160,12 @@ export function tooManyRequests(message: string, retryAfterSeconds: number): Sta
 }
 
 export function timedOut(message: string, retryAfterSeconds = 0): StatusError {
-  return new StatusError(504, 'Timeout', `Timeout: ${message}`, retryAfterSeconds > 0 ? { retryAfterSeconds } : undefined)
+  return new StatusError(
+    504,
+    'Timeout',
+    `Timeout: ${message}`,
+    retryAfterSeconds > 0 ? { retryAfterSeconds } : undefined,
+  )
 }
 
 export function internalError(message: string, cause?: unknown): StatusError {

@@ -73,6 +73,8 @@ export interface Behaviour {
   readonly prepareForUpdate?: (object: KubeObject, old: KubeObject, context: WriteContext) => void
   /** All faults of the object itself, in field order; metadata is checked elsewhere. */
   readonly validate?: (object: KubeObject) => Fault[]
+  /** Faults that only a new object can have, beyond those of `validate`. */
+  readonly validateNew?: (object: KubeObject) => Fault[]
   /** Faults of the change from old to new, beyond those of `validate`. */
   readonly validateUpdate?: (object: KubeObject, old: KubeObject) => Fault[]
   /** Warnings for the person who typed it (deprecated fields and the like). */

@@ -1,0 +1,55 @@
+// Admission that is part of the server: namespaces that are absent or on their way out take nothing new, some namespaces
+// cannot be deleted, and nobody grants rights they do not have.
+
+import { checkBindingEscalation, checkRoleEscalation } from '../authz/escalation.ts'
+import type { AdmissionRequest, World } from '../call.ts'
+import { getObject } from '../objects.ts'
+import { forbidden, notFound, type StatusError } from '../status.ts'
+
+type RuleWorld = Pick<World, 'store' | 'registry' | 'rbac'>
+
+const immortal = new Set(['default', 'kube-system', 'kube-public', 'kube-node-lease'])
+
+export function applyRules(world: RuleWorld, request: AdmissionRequest): void {
+  const refusal = checkNamespace(world, request) ?? checkEscalation(world, request)
+  if (refusal !== undefined) throw refusal
+}
+
+function checkNamespace(
+  world: RuleWorld,
+  { operation, call, name, object }: AdmissionRequest,
+): StatusError | undefined {
+  const { resource, request } = call
+  if (resource.group === '' && resource.plural === 'namespaces') {
+    if (operation === 'DELETE' && immortal.has(name)) {
+      return forbidden(resource, name, 'this namespace may not be deleted')
+    }
+    return undefined
+  }
+  const namespace = request.namespace
+  if (operation !== 'CREATE' || namespace === '' || !resource.namespaced) return undefined
+  // Asking about rights in a namespace that does not exist is a fair question.
+  if (resource.plural === 'localsubjectaccessreviews') return undefined
+  const namespaces = world.registry.find('', 'namespaces')
+  const found = namespaces && getObject(world.store, namespaces, '', namespace)
+  if (found === undefined) return notFound({ group: '', plural: 'namespaces' }, namespace)
+  if (!found.metadata.deletionTimestamp) return undefined
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`
+  const error = forbidden(resource, name || (object?.metadata.name ?? ''), why)
+  const cause = {
+    reason: 'NamespaceTerminating',
+    message: `namespace ${namespace} is being terminated`,
+    field: 'metadata.namespace',
+  }
+  error.status.details = { ...error.status.details, causes: [cause] }
+  return error
+}
+
+function checkEscalation({ rbac }: RuleWorld, request: AdmissionRequest): StatusError | undefined {
+  const { operation, call, object, oldObject } = request
+  if (call.resource.group !== 'rbac.authorization.k8s.io' || object === undefined) return undefined
+  if (operation !== 'CREATE' && operation !== 'UPDATE') return undefined
+  const write = { user: call.user, namespace: call.request.namespace, object, old: oldObject }
+  const isRole = call.resource.plural === 'roles' || call.resource.plural === 'clusterroles'
+  return isRole ? checkRoleEscalation(rbac, write) : checkBindingEscalation(rbac, write)
+}

@@ -1,0 +1,176 @@
+// From the bytes of a body to an object of the asked kind. Everything a user can get wrong before any rule of the kind
+// applies is told here: syntax, media type, another kind or version than the path says, fields that do not exist.
+
+import { parseDocument, parse as parseYAML } from 'yaml'
+import { describeFault, quote } from './faults.ts'
+import { JSONSyntaxError, parseJSON } from './json.ts'
+import type { ServedKind } from './kinds/kind.ts'
+import type { ServedVersion } from './kinds/registry.ts'
+import { bodyEncoding } from './media.ts'
+import { checkMetadataShape } from './metadata.ts'
+import { isObject, type JSONValue, type KubeObject, parseAPIVersion, toAPIVersion } from './object.ts'
+import type { FieldValidation } from './options.ts'
+import { badRequest, StatusError } from './status.ts'
+import { decodeProtobuf } from './wire/protobuf.ts'
+
+/** Aliases in a YAML body may repeat a node this often; more is a bomb, not a manifest. */
+const yamlAliasesMax = 100
+
+export interface BodySource {
+  readonly bytes: Buffer
+  readonly contentType: string | undefined
+}
+
+export interface DecodedBody {
+  readonly value: JSONValue
+  /** What a strict reader objects to in the text itself: repeated keys. */
+  readonly textFaults: readonly string[]
+}
+
+/** Reads an object of the kind that the path names. Objections to unknown or repeated fields follow `validation`. */
+export function readObject(
+  served: ServedVersion,
+  source: BodySource,
+  validation: FieldValidation,
+  warn: (text: string) => void,
+): KubeObject {
+  const { kind } = served
+  const { value, textFaults } = decodeBody(kind, source)
+  const object = toKubeObject(kind, value, source.bytes)
+  const faults = validation === 'Ignore' ? [] : textFaults
+  settleStrictness(served, object, faults, validation, warn)
+  return object
+}
+
+/** Unknown fields are dropped; what is said about them depends on how strict the client asked to be. */
+export function settleStrictness(
+  served: ServedVersion,
+  object: KubeObject,
+  textFaults: readonly string[],
+  validation: FieldValidation,
+  warn: (text: string) => void,
+): void {
+  const unknown = served.compiled.prune(object).map(path => `unknown field ${quote(path)}`)
+  if (validation === 'Ignore') return
+  const faults = [...textFaults, ...unknown]
+  if (faults.length === 0) return
+  if (validation === 'Warn') return faults.forEach(warn)
+  throw badRequest(
+    `${object.kind} in version ${quote(parseAPIVersion(object.apiVersion).version)} cannot be handled as a ` +
+      `${served.kind.kind}: strict decoding error: ${faults.join(', ')}`,
+  )
+}
+
+/** A builtin field of the wrong JSON type cannot even be decoded on a real server: that is a 400, not a 422. */
+export function refuseWrongTypes(served: ServedVersion, object: KubeObject): void {
+  // To Go, and so to the built-in kinds, null is the same as absent.
+  const wrong = served.compiled
+    .validate(object)
+    .filter(fault => fault.type === 'FieldValueTypeInvalid' && !fault.message.startsWith('Invalid value: "null"'))
+  if (wrong.length === 0) return
+  const { kind, version } = served.kind
+  throw badRequest(
+    `${kind} in version ${quote(version)} cannot be handled as a ${kind}: ${wrong.map(describeFault).join(', ')}`,
+  )
+}
+
+export function decodeBody(kind: ServedKind, source: BodySource): DecodedBody {
+  switch (bodyEncoding(source.contentType, { protobuf: !kind.isCustom })) {
+    case 'json':
+      return decodeJSON(kind, source.bytes)
+    case 'yaml':
+      return decodeYAML(source.bytes)
+    case 'protobuf':
+      return decodeEnvelope(kind, source.bytes)
+  }
+}
+
+function decodeJSON(kind: ServedKind, bytes: Buffer): DecodedBody {
+  try {
+    const { value, duplicates } = parseJSON(bytes.toString('utf8'))
+    return { value, textFaults: duplicates.map(path => `duplicate field ${quote(path)}`) }
+  } catch (error) {
+    if (!(error instanceof JSONSyntaxError)) throw error
+    throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes)
+  }
+}
+
+function decodeYAML(bytes: Buffer): DecodedBody {
+  const text = bytes.toString('utf8')
+  const options = { version: '1.1', merge: true, uniqueKeys: false, maxAliasCount: yamlAliasesMax } as const
+  try {
+    const value = parseYAML(text, options) as JSONValue
+    const repeated = parseDocument(text, { ...options, uniqueKeys: true }).errors.filter(
+      error => error.code === 'DUPLICATE_KEY',
+    )
+    const textFaults = repeated.map(error => {
+      const key = /^[\w.-]+/.exec(text.slice(error.pos[0]))?.[0] ?? ''
+      return `yaml: unmarshal errors:\n  line ${error.linePos?.[0].line ?? 0}: key ${quote(key)} already set in map`
+    })
+    return { value, textFaults }
+  } catch (error) {
+    throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function decodeEnvelope(kind: ServedKind, bytes: Buffer): DecodedBody {
+  try {
+    return { value: decodeProtobuf(bytes, kind.definitions) as unknown as JSONValue, textFaults: [] }
+  } catch (error) {
+    if (error instanceof StatusError) throw error
+    throw unrecognized(kind, error instanceof Error ? error.message : String(error), bytes)
+  }
+}
+
+function toKubeObject(kind: ServedKind, value: JSONValue, bytes: Buffer): KubeObject {
+  const expected = toAPIVersion(kind.group, kind.version)
+  if (!isObject(value)) {
+    throw unrecognized(kind, "couldn't get version/kind; json parse error: the body is not an object", bytes)
+  }
+  const apiVersion = textOf(value, 'apiVersion') ?? expected
+  const kindName = textOf(value, 'kind') ?? kind.kind
+  if (kindName !== kind.kind) {
+    throw badRequest(
+      `${kindName} in version ${quote(parseAPIVersion(apiVersion).version)} cannot be handled as a ${kind.kind}: ` +
+        `the kind in the data (${kindName}) does not match the expected kind (${kind.kind})`,
+    )
+  }
+  if (apiVersion !== expected) {
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
+    )
+  }
+  const shape = checkMetadataShape(value)
+  if (shape !== undefined) {
+    throw badRequest(`${kind.kind} in version ${quote(kind.version)} cannot be handled as a ${kind.kind}: ${shape}`)
+  }
+  const { apiVersion: _, kind: __, metadata, ...rest } = value
+  return { kind: kindName, apiVersion, metadata: dropNulls(metadata), ...rest }
+}
+
+/** `metadata.labels: null` means no labels, to Go and so to every client. */
+function dropNulls(metadata: unknown): KubeObject['metadata'] {
+  if (!isObject(metadata)) return {}
+  for (const key of Object.keys(metadata)) if (metadata[key] === null) delete metadata[key]
+  return metadata
+}
+
+function textOf(value: Record<string, unknown>, field: string): string | undefined {
+  const text = value[field]
+  if (text === undefined || text === null || text === '') return undefined
+  if (typeof text === 'string') return text
+  throw badRequest(`couldn't get version/kind; json parse error: ${field} must be a string`)
+}
+
+function unrecognized(kind: ServedKind, why: string, bytes: Buffer): StatusError {
+  return badRequest(`the object provided is unrecognized (must be of type ${kind.kind}): ${why} (${summary(bytes)})`)
+}
+
+const summaryBytes = 30
+
+function summary(bytes: Buffer): string {
+  if (bytes.length === 0) return '<empty>'
+  const head = bytes.subarray(0, summaryBytes)
+  const more = bytes.length > summaryBytes ? ' ...' : ''
+  return (bytes[0] === 0x7b ? head.toString('utf8') : head.toString('hex')) + more
+}

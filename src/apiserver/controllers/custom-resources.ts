@@ -1,0 +1,176 @@
+// customresources - every accepted CustomResourceDefinition is served, and says so; a deleted one takes its objects along.
+//
+// Reads:   definitions, and the objects of one that is being deleted.
+// Writes:  the registry; the definition's status; its finalizer, last.
+// Safe:    a kind is served before its definition says Established, so who waits for that never finds a 404.
+
+import type { World } from '../call.ts'
+import { judgeNames, type Names } from '../crd/names.ts'
+import { type ConvertByWebhook, type DefinitionSpec, toResource } from '../crd/resource.ts'
+import { crdFinalizer } from '../kinds/deletion.ts'
+import type { Resource } from '../kinds/registry.ts'
+import type { LocalClient } from '../local-client.ts'
+import { toTimestamp } from '../metadata.ts'
+import { equal, isObject, type KubeObject } from '../object.ts'
+import { getObject, listObjects } from '../objects.ts'
+import { createWorker } from './worker.ts'
+
+interface Condition {
+  type: string
+  status: string
+  reason?: string
+  message?: string
+  lastTransitionTime?: string
+}
+
+interface DefinitionStatus {
+  conditions?: Condition[]
+  acceptedNames?: Partial<Names>
+  storedVersions?: string[]
+}
+
+export interface CustomResources {
+  /** Serves everything that is established already; resolves when it does. */
+  start(): void
+  stop(): void
+}
+
+export function createCustomResources(
+  world: World,
+  client: LocalClient,
+  definitions: Resource,
+  convertByWebhook: ConvertByWebhook,
+  onError: (error: unknown, key: string) => void,
+): CustomResources {
+  /** What is served, and from which generation of its definition. */
+  const serving = new Map<string, { uid: string; generation: number; group: string; plural: string }>()
+  const worker = createWorker(look, onError)
+  let stopWatch = () => {}
+
+  async function look(name: string): Promise<void> {
+    const definition = getObject(world.store, definitions, '', name)
+    if (definition === undefined) return unserve(name)
+    const { status, conflict } = judge(definition)
+    if (isEstablished(status)) serve(definition)
+    const names = (definition['status'] ?? {}) as DefinitionStatus
+    if (!equal(status, names))
+      await client.mergePatch({ resource: definitions, name, subresource: 'status' }, { status })
+    if (conflict === undefined) serve(definition)
+    if (definition.metadata.deletionTimestamp && definition.metadata.finalizers?.includes(crdFinalizer)) {
+      await cleanUp(definition, status)
+    }
+  }
+
+  function judge(definition: KubeObject) {
+    const spec = definition['spec'] as DefinitionSpec
+    const old = (definition['status'] ?? {}) as DefinitionStatus
+    const others = [...listObjects(world.store, definitions)]
+      .filter(other => other.metadata.uid !== definition.metadata.uid)
+      .filter(other => (other['spec'] as DefinitionSpec).group === spec.group)
+      .map(other => ((other['status'] ?? {}) as DefinitionStatus).acceptedNames ?? {})
+    const { accepted, conflict } = judgeNames(spec.names, old.acceptedNames ?? {}, others)
+    const now = toTimestamp(world.now())
+    let conditions = old.conditions ?? []
+    conditions = withCondition(conditions, now, {
+      type: 'NamesAccepted',
+      status: conflict === undefined ? 'True' : 'False',
+      reason: conflict?.reason ?? 'NoConflicts',
+      message: conflict?.message ?? 'no conflicts found',
+    })
+    if (!isEstablished(old)) {
+      conditions = withCondition(conditions, now, {
+        type: 'Established',
+        status: conflict === undefined ? 'True' : 'False',
+        reason: conflict === undefined ? 'InitialNamesAccepted' : 'NotAccepted',
+        message: conflict === undefined ? 'the initial names have been accepted' : 'not all names are accepted',
+      })
+    }
+    const storage = spec.versions.find(version => version.storage)?.name
+    const stored = old.storedVersions ?? []
+    const storedVersions = storage === undefined || stored.includes(storage) ? stored : [...stored, storage]
+    return { status: { ...old, acceptedNames: accepted, conditions, storedVersions }, conflict }
+  }
+
+  function serve(definition: KubeObject): void {
+    const name = definition.metadata.name ?? ''
+    const generation = Number(definition.metadata.generation ?? 0)
+    const uid = definition.metadata.uid ?? ''
+    const known = serving.get(name)
+    if (known?.uid === uid && known.generation === generation) return
+    const resource = toResource(definition, convertByWebhook)
+    serving.set(name, { uid, generation, group: resource.group, plural: resource.plural })
+    world.registry.add(resource)
+  }
+
+  function unserve(name: string): void {
+    const known = serving.get(name)
+    if (known === undefined) return
+    serving.delete(name)
+    world.registry.remove(known.group, known.plural)
+    // Names are free again: whoever waited for them may have them.
+    for (const other of listObjects(world.store, definitions)) {
+      if ((other['spec'] as DefinitionSpec).group === known.group) worker.mark(other.metadata.name ?? '')
+    }
+  }
+
+  async function cleanUp(definition: KubeObject, status: DefinitionStatus): Promise<void> {
+    const name = definition.metadata.name ?? ''
+    const spec = definition['spec'] as DefinitionSpec
+    const resource = world.registry.find(spec.group, spec.names.plural)
+    if (resource !== undefined && isEstablished(status)) {
+      const left = [...listObjects(world.store, resource)]
+      const namespaces = new Set(left.filter(isNotDeleting).map(object => object.metadata.namespace ?? ''))
+      for (const namespace of namespaces) await client.removeAll({ resource, namespace })
+      if (world.store.count(resource.keyPrefix) > 0) {
+        worker.markLater(name, finalizerPollMs)
+        return
+      }
+    }
+    const finalizers = definition.metadata.finalizers?.filter(finalizer => finalizer !== crdFinalizer) ?? []
+    await client.mergePatch({ resource: definitions, name }, { metadata: { finalizers } })
+  }
+
+  return {
+    start() {
+      for (const definition of listObjects(world.store, definitions)) {
+        if (isEstablished((definition['status'] ?? {}) as DefinitionStatus)) serve(definition)
+        worker.mark(definition.metadata.name ?? '')
+      }
+      const watch = world.store.watch(definitions.keyPrefix, world.store.revision, change => {
+        worker.mark(change.entry.key.slice(definitions.keyPrefix.length))
+      })
+      stopWatch = () => watch.stop()
+    },
+    stop() {
+      stopWatch()
+      worker.stop()
+    },
+  }
+}
+
+/** Objects with finalizers of their own take their time; nothing tells this worker when the last one is gone. */
+const finalizerPollMs = 200
+
+function isNotDeleting(object: KubeObject): boolean {
+  return !object.metadata.deletionTimestamp
+}
+
+function isEstablished({ conditions = [] }: DefinitionStatus): boolean {
+  return conditions.some(
+    condition => isObject(condition) && condition.type === 'Established' && condition.status === 'True',
+  )
+}
+
+function withCondition(conditions: readonly Condition[], now: string, wanted: Condition): Condition[] {
+  const old = conditions.find(condition => condition.type === wanted.type)
+  const lastTransitionTime = old?.status === wanted.status ? (old.lastTransitionTime ?? now) : now
+  const made: Condition = {
+    lastTransitionTime,
+    message: wanted.message ?? '',
+    reason: wanted.reason ?? '',
+    status: wanted.status,
+    type: wanted.type,
+  }
+  if (old === undefined) return [...conditions, made]
+  return conditions.map(condition => (condition === old ? made : condition))
+}

@@ -1,0 +1,183 @@
+// namespaces - a namespace that is deleted is emptied first; every living one has its default service account and the
+// authority's certificate, so that what runs in it can trust this server.
+
+import type { World } from '../call.ts'
+import type { Resource } from '../kinds/registry.ts'
+import type { LocalClient } from '../local-client.ts'
+import { toTimestamp } from '../metadata.ts'
+import { equal, isObject, type KubeObject } from '../object.ts'
+import { getObject, listObjects, prefixOf } from '../objects.ts'
+import { isStatus } from '../status.ts'
+import { createWorker } from './worker.ts'
+
+export interface Namespaces {
+  start(): void
+  stop(): void
+}
+
+/** Objects with finalizers take their time; the namespace looks again until they are gone. */
+const emptyingPollMs = 200
+
+export function createNamespaces(
+  world: World,
+  client: LocalClient,
+  parts: { namespaces: Resource; serviceAccounts: Resource; configMaps: Resource; ca: () => string },
+  onError: (error: unknown, key: string) => void,
+): Namespaces {
+  const { namespaces, serviceAccounts, configMaps, ca } = parts
+  const { store, registry } = world
+  const worker = createWorker(look, onError)
+  const stops: (() => void)[] = []
+
+  async function look(name: string): Promise<void> {
+    const namespace = getObject(store, namespaces, '', name)
+    if (namespace === undefined) return
+    try {
+      if (namespace.metadata.deletionTimestamp) await empty(namespace)
+      else await furnish(name)
+    } catch (error) {
+      if (isStatus(error, 'NotFound')) return
+      if (isStatus(error, 'Conflict')) return worker.mark(name)
+      throw error
+    }
+  }
+
+  async function furnish(name: string): Promise<void> {
+    if (getObject(store, serviceAccounts, name, 'default') === undefined) {
+      await createQuietly(serviceAccounts, name, {
+        kind: 'ServiceAccount',
+        apiVersion: 'v1',
+        metadata: { name: 'default' },
+      })
+    }
+    const data = { 'ca.crt': ca() }
+    const root = getObject(store, configMaps, name, rootCA)
+    if (root === undefined) {
+      await createQuietly(configMaps, name, {
+        kind: 'ConfigMap',
+        apiVersion: 'v1',
+        metadata: { name: rootCA, annotations: rootCANote },
+        data,
+      })
+    } else if (!equal(root['data'], data)) {
+      await client.mergePatch({ resource: configMaps, namespace: name, name: rootCA }, { data })
+    }
+  }
+
+  async function createQuietly(resource: Resource, namespace: string, object: KubeObject): Promise<void> {
+    try {
+      await client.create({ resource, namespace }, object)
+    } catch (error) {
+      // Somebody else made it, or the namespace is on its way out.
+      if (!isStatus(error, 'AlreadyExists') && !isStatus(error, 'Forbidden')) throw error
+    }
+  }
+
+  async function empty(namespace: KubeObject): Promise<void> {
+    const name = namespace.metadata.name ?? ''
+    const spec = isObject(namespace['spec']) ? namespace['spec'] : {}
+    const finalizers = Array.isArray(spec['finalizers']) ? spec['finalizers'] : []
+    if (!finalizers.includes('kubernetes')) return
+    let left = 0
+    const seen = new Set<string>()
+    for (const resource of [...registry.resources()]) {
+      const prefix = prefixOf(resource, name)
+      if (!resource.namespaced || seen.has(prefix) || !resource.storage.verbs.includes('delete')) continue
+      seen.add(prefix)
+      if (store.count(prefix) === 0) continue
+      await client.removeAll({ resource, namespace: name })
+      left += store.count(prefix)
+    }
+    await report(namespace, left)
+    if (left > 0) return worker.markLater(name, emptyingPollMs)
+    const latest = getObject(store, namespaces, '', name)
+    if (latest === undefined) return
+    const rest = finalizers.filter(finalizer => finalizer !== 'kubernetes')
+    await client.update(
+      { resource: namespaces, name, subresource: 'finalize' },
+      { ...latest, spec: { finalizers: rest } },
+    )
+  }
+
+  /** What still keeps the namespace, in the conditions that people look at. */
+  async function report(namespace: KubeObject, left: number): Promise<void> {
+    const status = isObject(namespace['status']) ? namespace['status'] : {}
+    const time = toTimestamp(world.now())
+    const old = (Array.isArray(status['conditions']) ? status['conditions'] : []) as Condition[]
+    const conditions = describe(left).map(wanted => {
+      const known = old.find(condition => condition.type === wanted.type)
+      return known?.status === wanted.status ? { ...known, ...wanted } : { ...wanted, lastTransitionTime: time }
+    })
+    if (equal(old, conditions)) return
+    const target = { resource: namespaces, name: namespace.metadata.name ?? '', subresource: 'status' }
+    await client.mergePatch(target, { status: { phase: 'Terminating', conditions } })
+  }
+
+  return {
+    start() {
+      for (const namespace of listObjects(store, namespaces)) worker.mark(namespace.metadata.name ?? '')
+      const watched = store.watch(namespaces.keyPrefix, store.revision, change => {
+        if (change.type === 'put') worker.mark(change.entry.key.slice(namespaces.keyPrefix.length))
+      })
+      // A default service account that somebody deletes comes back.
+      const accounts = store.watch(serviceAccounts.keyPrefix, store.revision, change => {
+        if (change.type === 'delete')
+          worker.mark(change.entry.key.slice(serviceAccounts.keyPrefix.length).split('/')[0] ?? '')
+      })
+      stops.push(
+        () => watched.stop(),
+        () => accounts.stop(),
+      )
+    },
+    stop() {
+      for (const stop of stops) stop()
+      worker.stop()
+    },
+  }
+}
+
+interface Condition {
+  type: string
+  status: string
+  reason: string
+  message: string
+  lastTransitionTime?: string
+}
+
+const rootCA = 'kube-root-ca.crt'
+const rootCANote = {
+  'kubernetes.io/description': 'Contains the certificate of the authority that signed this API server’s certificate.',
+}
+
+function describe(left: number): Condition[] {
+  const fine = (type: string, reason: string, message: string): Condition => ({
+    type,
+    status: 'False',
+    reason,
+    message,
+  })
+  const content: Condition =
+    left > 0
+      ? {
+          type: 'NamespaceContentRemaining',
+          status: 'True',
+          reason: 'SomeResourcesRemain',
+          message: `Some resources are remaining: ${left} resource instances`,
+        }
+      : fine('NamespaceContentRemaining', 'ContentRemoved', 'All content successfully removed')
+  return [
+    fine('NamespaceDeletionDiscoveryFailure', 'ResourcesDiscovered', 'All resources successfully discovered'),
+    fine(
+      'NamespaceDeletionGroupVersionParsingFailure',
+      'ParsedGroupVersions',
+      'All legacy kube types successfully parsed',
+    ),
+    fine(
+      'NamespaceDeletionContentFailure',
+      'ContentDeleted',
+      'All content successfully deleted, may be waiting on finalization',
+    ),
+    content,
+    fine('NamespaceFinalizersRemaining', 'ContentHasNoFinalizers', 'All content-preserving finalizers finished'),
+  ]
+}

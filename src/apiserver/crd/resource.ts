@@ -1,0 +1,159 @@
+// From a CustomResourceDefinition to a served resource: one kind per served version, stored in the one that says so.
+
+import { builtinDefinitions } from '../builtin/types.ts'
+import { keyPrefix } from '../kinds/builtin-resources.ts'
+import type { PrinterColumn, ServedKind, Subresource, Verb } from '../kinds/kind.ts'
+import type { Resource, ServedVersion } from '../kinds/registry.ts'
+import { type KubeObject, toAPIVersion } from '../object.ts'
+import type { Schema } from '../schema/schema.ts'
+import { type CompiledSchema, compileSchema } from '../schema/structural.ts'
+import { parseJSONPath } from '../table/jsonpath.ts'
+
+export interface ConversionSpec {
+  strategy: string
+  webhook?: { clientConfig?: Record<string, unknown>; conversionReviewVersions: string[] }
+}
+
+export interface DefinitionSpec {
+  group: string
+  scope: string
+  names: {
+    plural: string
+    singular?: string
+    kind: string
+    listKind?: string
+    shortNames?: string[]
+    categories?: string[]
+  }
+  versions: DefinitionVersion[]
+  conversion?: ConversionSpec
+  preserveUnknownFields?: boolean
+}
+
+interface DefinitionVersion {
+  name: string
+  served: boolean
+  storage: boolean
+  deprecated?: boolean
+  deprecationWarning?: string
+  schema?: { openAPIV3Schema?: Schema }
+  subresources?: {
+    status?: object
+    scale?: { specReplicasPath: string; statusReplicasPath: string; labelSelectorPath?: string }
+  }
+  additionalPrinterColumns?: PrinterColumn[]
+  selectableFields?: { jsonPath: string }[]
+}
+
+/** Converts objects between versions where renaming is not enough. */
+export type ConvertByWebhook = (
+  objects: readonly KubeObject[],
+  apiVersion: string,
+  conversion: ConversionSpec,
+  of: { group: string; kind: string },
+) => Promise<KubeObject[]>
+
+const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
+const editVerbs: readonly Verb[] = ['get', 'patch', 'update']
+
+export function toResource(definition: KubeObject, convertByWebhook: ConvertByWebhook): Resource {
+  const spec = definition['spec'] as DefinitionSpec
+  const versions = spec.versions.filter(version => version.served).map(version => toServed(spec, version))
+  const stored = spec.versions.find(version => version.storage) ?? spec.versions[0]
+  if (stored === undefined) throw new Error(`${definition.metadata.name} has no version to store`)
+  const storage = versions.find(({ kind }) => kind.version === stored.name)?.kind ?? toKind(spec, stored)
+  return {
+    group: spec.group,
+    plural: spec.names.plural,
+    namespaced: spec.scope === 'Namespaced',
+    keyPrefix: keyPrefix(spec.group, spec.names.plural),
+    storage,
+    versions: new Map(versions.map(version => [version.kind.version, version])),
+    // Objects stored under an earlier storage version lie among the others, so bytes are sent as they are only where
+    // there is one version to be had.
+    isOf: kind => spec.versions.length === 1 && kind.version === storage.version,
+    convert: (objects, to) => convert(objects, to, spec, convertByWebhook),
+  }
+}
+
+async function convert(
+  objects: readonly KubeObject[],
+  to: ServedKind,
+  spec: DefinitionSpec,
+  convertByWebhook: ConvertByWebhook,
+): Promise<KubeObject[]> {
+  const apiVersion = toAPIVersion(to.group, to.version)
+  if (objects.every(object => object.apiVersion === apiVersion)) return [...objects]
+  if (spec.conversion?.strategy !== 'Webhook') return objects.map(object => ({ ...object, apiVersion }))
+  const foreign = objects.filter(object => object.apiVersion !== apiVersion)
+  const converted = await convertByWebhook(foreign, apiVersion, spec.conversion, { group: to.group, kind: to.kind })
+  const next = converted[Symbol.iterator]()
+  return objects.map(object => (object.apiVersion === apiVersion ? object : (next.next().value as KubeObject)))
+}
+
+function toServed(spec: DefinitionSpec, version: DefinitionVersion): ServedVersion {
+  const kind = toKind(spec, version)
+  let compiled: CompiledSchema | undefined
+  return {
+    kind,
+    get compiled() {
+      compiled ??= compileSchema(kind.schema, kind.definitions)
+      return compiled
+    },
+  }
+}
+
+function toKind(spec: DefinitionSpec, version: DefinitionVersion): ServedKind {
+  const { names, group } = spec
+  const reversed = group.split('.').reverse().join('.')
+  const schema: Schema = version.schema?.openAPIV3Schema ?? {
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+  }
+  return {
+    group,
+    version: version.name,
+    kind: names.kind,
+    listKind: names.listKind ?? `${names.kind}List`,
+    plural: names.plural,
+    singular: names.singular ?? names.kind.toLowerCase(),
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    namespaced: spec.scope === 'Namespaced',
+    verbs: allVerbs,
+    subresources: subresourcesOf(version),
+    schema: spec.preserveUnknownFields ? { ...schema, 'x-kubernetes-preserve-unknown-fields': true } : schema,
+    definitions: builtinDefinitions,
+    schemaName: `${reversed}.${version.name}.${names.kind}`,
+    isCustom: true,
+    ...(version.additionalPrinterColumns && { columns: version.additionalPrinterColumns }),
+    ...(version.subresources?.scale && { scale: version.subresources.scale }),
+    ...(version.deprecated && { deprecationWarning: version.deprecationWarning ?? deprecation(spec, version) }),
+    behaviour: { fields: selectableFields(version) },
+  }
+}
+
+function subresourcesOf({ subresources }: DefinitionVersion): Subresource[] {
+  const served: Subresource[] = []
+  if (subresources?.status) served.push({ name: 'status', verbs: editVerbs })
+  if (subresources?.scale) {
+    served.push({ name: 'scale', verbs: editVerbs, kind: 'Scale', group: 'autoscaling', version: 'v1' })
+  }
+  return served
+}
+
+function deprecation({ group, names }: DefinitionSpec, { name }: DefinitionVersion): string {
+  return `${group}/${name} ${names.kind} is deprecated`
+}
+
+function selectableFields(version: DefinitionVersion): Record<string, (object: KubeObject) => string> {
+  const fields: Record<string, (object: KubeObject) => string> = {}
+  for (const { jsonPath } of version.selectableFields ?? []) {
+    const read = parseJSONPath(jsonPath)
+    fields[jsonPath.replace(/^\./, '')] = object => {
+      const [value] = read(object)
+      return value === undefined || value === null ? '' : String(value)
+    }
+  }
+  return fields
+}

@@ -1,0 +1,123 @@
+// Documents at fixed paths: what is served, in which form, by which version, and whether all is well.
+
+import { jwks, jwksPath, openIDConfiguration, openIDConfigurationPath } from '../authn/openid.ts'
+import type { Tokens } from '../authn/service-account-token.ts'
+import type { KeptCertificates } from '../certificates/keep.ts'
+import { isUnchanged, negotiateAggregated } from '../discovery/aggregated.ts'
+import { createDiscovery, type Discovery } from '../discovery/discovery.ts'
+import type { Registry } from '../kinds/registry.ts'
+import { negotiate } from '../media.ts'
+import { createOpenAPI, type OpenAPI } from '../openapi/openapi.ts'
+import type { PathRequest } from '../request.ts'
+import { versionInfo } from '../version.ts'
+import { type HealthChecks, serveHealth } from './health.ts'
+import { toResponse } from './present.ts'
+import { header, type WireRequest, type WireResponse } from './wire.ts'
+
+export interface DocumentParts {
+  readonly registry: Registry
+  readonly tokens: Tokens
+  readonly certificates: KeptCertificates
+  readonly address: () => string
+  readonly health: HealthChecks
+  readonly metrics: () => Promise<string> | string
+}
+
+export type ServePath = (request: PathRequest, wire: WireRequest) => Promise<WireResponse | undefined>
+
+export function createDocuments(parts: DocumentParts): ServePath {
+  const { registry } = parts
+  let generation = -1
+  let discovery: Discovery
+  let openAPI: OpenAPI
+  const refresh = () => {
+    if (generation === registry.generation) return
+    generation = registry.generation
+    const kinds = registry.kinds()
+    discovery = createDiscovery(kinds)
+    openAPI = createOpenAPI(kinds)
+  }
+
+  return async (request, wire) => {
+    if (request.verb !== 'get' && request.verb !== 'head') return undefined
+    refresh()
+    const path = request.path.length > 1 ? request.path.replace(/\/$/, '') : request.path
+    const health = serveHealth(parts.health, path, request.query)
+    if (health !== undefined) return health
+    if (path === '/metrics') return text(200, await parts.metrics())
+    if (path.startsWith('/openapi/')) return serveOpenAPI(openAPI, path, wire)
+    const json = (document: object | undefined) => document && toResponse(200, document, formOf(request, wire))
+    if (path === '/version') return json(versionInfo)
+    if (path === openIDConfigurationPath) return json(openIDConfiguration(parts.tokens, parts.address()))
+    if (path === jwksPath) return json(jwks(parts.tokens))
+    if (path === '/api' || path === '/apis') {
+      return (
+        aggregated(discovery, path === '/api' ? 'api' : 'apis', wire) ??
+        json(path === '/api' ? discovery.versions(parts.address()) : discovery.groups())
+      )
+    }
+    const [, root, ...rest] = path.split('/')
+    if (root === 'api' && rest.length === 1) return json(discovery.resources('', rest[0] ?? ''))
+    if (root === 'apis' && rest.length === 1) return json(discovery.group(rest[0] ?? ''))
+    if (root === 'apis' && rest.length === 2) return json(discovery.resources(rest[0] ?? '', rest[1] ?? ''))
+    if (path === '/') return json({ paths: index(registry) })
+    return undefined
+  }
+}
+
+function formOf(request: PathRequest, wire: WireRequest) {
+  return negotiate(header(wire, 'accept'), request.query, { views: false, protobuf: false })
+}
+
+function aggregated(discovery: Discovery, root: 'api' | 'apis', wire: WireRequest): WireResponse | undefined {
+  const version = negotiateAggregated(header(wire, 'accept'))
+  if (version === undefined) return undefined
+  const { body, etag, contentType } = discovery.aggregated(root, version)
+  const headers = { 'content-type': contentType, etag, vary: 'Accept' }
+  if (isUnchanged(header(wire, 'if-none-match'), etag)) return { code: 304, headers, body: Buffer.alloc(0) }
+  return { code: 200, headers, body }
+}
+
+function serveOpenAPI(openAPI: OpenAPI, path: string, wire: WireRequest): WireResponse | undefined {
+  const document = findOpenAPI(openAPI, path)
+  if (document === undefined) return undefined
+  const { body, etag } = document
+  const headers = { 'content-type': 'application/json', etag, vary: 'Accept' }
+  if (isUnchanged(header(wire, 'if-none-match'), etag)) return { code: 304, headers, body: Buffer.alloc(0) }
+  return { code: 200, headers, body }
+}
+
+function findOpenAPI(openAPI: OpenAPI, path: string) {
+  if (path === '/openapi/v2') return openAPI.swagger()
+  if (path === '/openapi/v3') return openAPI.index()
+  return path.startsWith('/openapi/v3/') ? openAPI.groupVersion(path.slice('/openapi/v3/'.length)) : undefined
+}
+
+function index(registry: Registry): string[] {
+  const paths = new Set([
+    '/.well-known/openid-configuration',
+    '/api',
+    '/api/v1',
+    '/apis',
+    '/healthz',
+    '/livez',
+    '/metrics',
+    '/openapi/v2',
+    '/openapi/v3',
+    '/openid/v1/jwks',
+    '/readyz',
+    '/version',
+  ])
+  for (const { group, version } of registry.kinds()) {
+    if (group !== '') paths.add(`/apis/${group}`).add(`/apis/${group}/${version}`)
+  }
+  return [...paths].sort()
+}
+
+export function text(code: number, body: string): WireResponse {
+  return {
+    code,
+    headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
+    body: Buffer.from(body),
+  }
+}

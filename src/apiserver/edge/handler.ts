@@ -1,0 +1,140 @@
+// The life of a request, top to bottom: who asks, what for, may they, is there room, do it, say it in their words.
+// Everything a client can be refused with is thrown as a `StatusError` and becomes bytes here, in one place.
+
+import type { Authenticate } from '../authn/authenticate.ts'
+import { impersonate } from '../authn/impersonate.ts'
+import type { UserInfo } from '../authn/user.ts'
+import { type Attributes, type Authorize, refuse } from '../authz/attributes.ts'
+import type { Call, World } from '../call.ts'
+import { negotiate, type Representation } from '../media.ts'
+import { type PathRequest, parseRequest, type ResourceRequest } from '../request.ts'
+import { internalError, noSuchPath, StatusError } from '../status.ts'
+import { dispatch } from '../verbs/dispatch.ts'
+import type { InFlight } from './in-flight.ts'
+import { present, toResponse } from './present.ts'
+import { header, type WireRequest, type WireResponse } from './wire.ts'
+
+export type Handler = (request: WireRequest) => Promise<WireResponse>
+
+export interface HandlerParts {
+  readonly world: World
+  readonly authenticate: Authenticate
+  readonly authorize: Authorize
+  readonly inFlight: InFlight
+  /** Documents at fixed paths: discovery, OpenAPI, health, version. */
+  readonly servePath: (request: PathRequest, wire: WireRequest, user: UserInfo) => Promise<WireResponse | undefined>
+  /** Told of faults that are ours, not the client's. */
+  readonly onInternalError: (error: unknown, what: string) => void
+}
+
+export function createHandler(parts: HandlerParts): Handler {
+  return async wire => {
+    const warnings: string[] = []
+    let form: Representation = plainJSON
+    try {
+      const request = parseRequest(wire.method, wire.target)
+      const user = identify(parts, wire)
+      authorizeRequest(parts, user, request)
+      if (!request.isResource) {
+        const response = await parts.servePath(request, wire, user)
+        if (response === undefined) throw noSuchPath()
+        return response
+      }
+      const call = toCall(parts.world, request, wire, user, warnings)
+      form = negotiate(header(wire, 'accept'), request.query, { views: true, protobuf: false })
+      const response = await parts.inFlight.run(request, () => serve(parts.world, call, form))
+      return withWarnings(response, warnings)
+    } catch (error) {
+      return withWarnings(refusal(parts, wire, error, { ...form, view: undefined }), warnings)
+    }
+  }
+}
+
+const plainJSON: Representation = { encoding: 'json', view: undefined, pretty: false }
+
+async function serve(world: World, call: Call, form: Representation): Promise<WireResponse> {
+  const answer = await dispatch(call, world)
+  return present(call, answer, form, world.now())
+}
+
+function identify({ authenticate, authorize }: HandlerParts, wire: WireRequest): UserInfo {
+  const user = authenticate({
+    peerCertificate: wire.peerCertificate,
+    authorization: wire.headers['authorization']?.[0],
+  })
+  return impersonate(user, wire.headers, authorize)
+}
+
+function authorizeRequest({ authorize }: HandlerParts, user: UserInfo, request: ResourceRequest | PathRequest): void {
+  const attributes = toAttributes(request)
+  const decision = authorize(user, attributes)
+  if (!decision.allowed) throw refuse(user, attributes, decision.reason)
+}
+
+function toAttributes(request: ResourceRequest | PathRequest): Attributes {
+  if (!request.isResource) return { type: 'path', verb: request.verb, path: request.path }
+  const { verb, group, version, plural, subresource, namespace, name } = request
+  return { type: 'resource', verb, group, version, resource: plural, subresource, namespace, name }
+}
+
+function toCall(world: World, request: ResourceRequest, wire: WireRequest, user: UserInfo, warnings: string[]): Call {
+  const resource = world.registry.find(request.group, request.plural)
+  const served = resource?.versions.get(request.version)
+  if (resource === undefined || served === undefined) throw noSuchPath()
+  // A cluster-scoped kind has no objects inside a namespace; the namespace kind is the namespace.
+  const scoped =
+    request.plural === 'namespaces' && request.group === ''
+      ? { ...request, namespace: '', name: request.namespace === '' ? request.name : request.namespace }
+      : request
+  if (!resource.namespaced && scoped.namespace !== '') throw noSuchPath()
+  if (kindNeedsNamespace(resource.namespaced, scoped)) throw noSuchPath()
+  if (served.kind.deprecationWarning !== undefined) warnings.push(served.kind.deprecationWarning)
+  const [accept, contentType, userAgent] = ['accept', 'content-type', 'user-agent'].map(name => header(wire, name))
+  return {
+    request: scoped,
+    resource,
+    served,
+    user,
+    headers: {
+      ...(accept !== undefined && { accept }),
+      ...(contentType !== undefined && { contentType }),
+      ...(userAgent !== undefined && { userAgent }),
+    },
+    body: wire.body,
+    warn: text => warnings.push(text),
+    signal: wire.signal,
+  }
+}
+
+/** `/api/v1/pods/NAME` names nothing: a namespaced object is only reached through its namespace. */
+function kindNeedsNamespace(namespaced: boolean, request: ResourceRequest): boolean {
+  return namespaced && request.namespace === '' && (request.name !== '' || request.verb === 'create')
+}
+
+function refusal(parts: HandlerParts, wire: WireRequest, error: unknown, form: Representation): WireResponse {
+  const { status } = error instanceof StatusError ? error : ours(parts, wire, error)
+  const response = toResponse(status.code, status, form)
+  const seconds = status.details?.retryAfterSeconds
+  if (seconds === undefined) return response
+  return { ...response, headers: { ...response.headers, 'retry-after': String(seconds) } }
+}
+
+function ours({ onInternalError }: HandlerParts, wire: WireRequest, error: unknown): StatusError {
+  onInternalError(error, `${wire.method} ${wire.target}`)
+  return internalError(error instanceof Error ? error.message : String(error), error)
+}
+
+/** RFC 7234 warn-text in quotes; the agent `-` is what Kubernetes sends. */
+function withWarnings(response: WireResponse, warnings: readonly string[]): WireResponse {
+  const unique = [...new Set(warnings)]
+  if (unique.length === 0) return response
+  const lines = unique.map(text => `299 - "${escapeWarning(text)}"`)
+  return { ...response, headers: { ...response.headers, warning: lines } }
+}
+
+function escapeWarning(text: string): string {
+  // Header values cannot carry control characters or text beyond latin1.
+  return [...text.replace(/[\\"]/g, '\\$&')]
+    .map(letter => (letter < ' ' || letter === '\u007f' ? ' ' : letter > '\u00ff' ? '?' : letter))
+    .join('')
+}

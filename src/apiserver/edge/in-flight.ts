@@ -1,0 +1,78 @@
+// How many requests may be under way at once. A flood is answered with "come back later", cheaply, so that those inside
+// are served at full speed. Watches are long by nature and have a bound of their own.
+
+import { readsInFlightMax, retryAfterSeconds, watchesMax, writesInFlightMax } from '../../limits.ts'
+import type { ResourceRequest } from '../request.ts'
+import { tooManyRequests } from '../status.ts'
+import type { WireResponse } from './wire.ts'
+
+export interface InFlight {
+  run(request: ResourceRequest, serve: () => Promise<WireResponse>): Promise<WireResponse>
+}
+
+export interface InFlightLimits {
+  readonly reads: number
+  readonly writes: number
+  readonly watches: number
+}
+
+const defaults: InFlightLimits = { reads: readsInFlightMax, writes: writesInFlightMax, watches: watchesMax }
+
+export function createInFlight(limits: InFlightLimits = defaults): InFlight {
+  const running = { reads: 0, writes: 0, watches: 0 }
+
+  return {
+    async run(request, serve) {
+      const lane = laneOf(request)
+      if (running[lane] >= limits[lane]) {
+        throw tooManyRequests('too many requests, please try again later', retryAfterSeconds)
+      }
+      running[lane]++
+      let isOpen = false
+      const leave = () => {
+        running[lane]--
+      }
+      try {
+        const response = await serve()
+        if (Buffer.isBuffer(response.body)) return response
+        isOpen = true
+        return untilClosed(response, leave)
+      } finally {
+        if (!isOpen) leave()
+      }
+    },
+  }
+}
+
+function laneOf({ verb }: ResourceRequest): keyof InFlightLimits {
+  if (verb === 'watch') return 'watches'
+  return verb === 'get' || verb === 'list' ? 'reads' : 'writes'
+}
+
+/** A stream holds its place until either side ends it. */
+function untilClosed(response: WireResponse, leave: () => void): WireResponse {
+  const { body } = response
+  if (Buffer.isBuffer(body)) return response
+  let hasLeft = false
+  const leaveOnce = () => {
+    if (!hasLeft) leave()
+    hasLeft = true
+  }
+  const open: typeof body.open = sink => {
+    const close = body.open({
+      write: bytes => sink.write(bytes),
+      get pendingBytes() {
+        return sink.pendingBytes
+      },
+      end: () => {
+        leaveOnce()
+        sink.end()
+      },
+    })
+    return () => {
+      leaveOnce()
+      close()
+    }
+  }
+  return { ...response, body: { open } }
+}

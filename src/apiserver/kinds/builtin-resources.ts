@@ -1,0 +1,66 @@
+// The resources that are there from the start, each with its one stored form.
+
+import { toCoreEvent, toEventsV1 } from '../builtin/events.ts'
+import { builtinKinds } from '../builtin/kinds.ts'
+import { type KubeObject, toAPIVersion } from '../object.ts'
+import { type CompiledSchema, compileSchema } from '../schema/structural.ts'
+import type { ServedKind } from './kind.ts'
+import type { Resource, ServedVersion } from './registry.ts'
+
+export function builtinResources(): Resource[] {
+  const byResource = new Map<string, ServedKind[]>()
+  for (const kind of builtinKinds) {
+    const key = `${kind.group}/${kind.plural}`
+    byResource.set(key, [...(byResource.get(key) ?? []), kind])
+  }
+  const coreEvent = builtinKinds.find(kind => kind.group === '' && kind.kind === 'Event')
+  return [...byResource.values()].flatMap(kinds => {
+    const [first] = kinds
+    if (first === undefined) return []
+    const isNewEvent = first.group === 'events.k8s.io' && coreEvent !== undefined
+    return [toResource(kinds, isNewEvent ? coreEvent : newest(kinds, first))]
+  })
+}
+
+/** Served versions of one built-in kind differ only in name here; the later one is stored. */
+function newest(kinds: readonly ServedKind[], first: ServedKind): ServedKind {
+  return kinds.at(-1) ?? first
+}
+
+function toResource(kinds: readonly ServedKind[], storage: ServedKind): Resource {
+  const [first = storage] = kinds
+  return {
+    group: first.group,
+    plural: first.plural,
+    namespaced: first.namespaced,
+    keyPrefix: keyPrefix(storage.group, storage.plural),
+    storage,
+    versions: new Map(kinds.map(kind => [kind.version, serve(kind)])),
+    isOf: kind => kind.group === storage.group && kind.version === storage.version,
+    convert: async (objects, to) => objects.map(object => convert(object, to)),
+  }
+}
+
+/** `-` is no legal group name, so no custom group can ever share the core group's place. */
+export function keyPrefix(group: string, plural: string): string {
+  return `/${group === '' ? '-' : group}/${plural}/`
+}
+
+function convert(object: KubeObject, to: ServedKind): KubeObject {
+  const apiVersion = toAPIVersion(to.group, to.version)
+  if (object.apiVersion === apiVersion) return object
+  if (to.kind === 'Event') return to.group === '' ? toCoreEvent(object) : toEventsV1(object)
+  return { ...object, apiVersion }
+}
+
+/** Schemas are compiled on first use: most kinds are never touched in a short run. */
+function serve(kind: ServedKind): ServedVersion {
+  let compiled: CompiledSchema | undefined
+  return {
+    kind,
+    get compiled() {
+      compiled ??= compileSchema(kind.schema, kind.definitions, { isBuiltin: true })
+      return compiled
+    },
+  }
+}

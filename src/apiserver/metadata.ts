@@ -1,0 +1,226 @@
+// The rules for `metadata`, which are the same for every kind: what a user may set, what the server sets, what never
+// changes. Checks answer with faults; the functions that change an object change it in place.
+
+import { at, child, type Fault, forbidden, invalid, required, tooLong } from './faults.ts'
+import type { Behaviour, ServedKind } from './kinds/kind.ts'
+import {
+  checkLabel,
+  checkLabel1035,
+  checkLabelValue,
+  checkPathSegment,
+  checkQualifiedName,
+  checkSubdomain,
+} from './names.ts'
+import { type KubeObject, type ObjectMeta, type OwnerReference, parseAPIVersion } from './object.ts'
+
+export const orphanFinalizer = 'orphan'
+export const foregroundFinalizer = 'foregroundDeletion'
+
+const annotationBytesMax = 256 * 1024
+
+const nameRules: Record<NonNullable<Behaviour['nameRule']>, (name: string) => string[]> = {
+  'dns-subdomain': checkSubdomain,
+  'dns-label': checkLabel,
+  'dns-1035-label': checkLabel1035,
+  'path-segment': checkPathSegment,
+}
+
+export function checkMetadata(kind: ServedKind, metadata: ObjectMeta): Fault[] {
+  return [
+    ...checkName(kind, metadata),
+    ...checkNamespace(kind, metadata),
+    ...checkLabels(metadata.labels ?? {}, 'metadata.labels'),
+    ...checkAnnotations(metadata.annotations ?? {}),
+    ...checkOwners(metadata.ownerReferences ?? []),
+    ...checkFinalizers(metadata.finalizers ?? []),
+  ]
+}
+
+export function checkMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): Fault[] {
+  const faults: Fault[] = []
+  if (old.deletionTimestamp) {
+    const added = (metadata.finalizers ?? []).filter(finalizer => !old.finalizers?.includes(finalizer)).sort()
+    if (added.length > 0) {
+      const shown = `[]string{${added.map(finalizer => JSON.stringify(finalizer)).join(', ')}}`
+      const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`
+      faults.push(forbidden('metadata.finalizers', why))
+    }
+  }
+  const fixed = [
+    'name',
+    'namespace',
+    'uid',
+    'creationTimestamp',
+    'deletionTimestamp',
+    'deletionGracePeriodSeconds',
+  ] as const
+  for (const field of fixed) {
+    if ((metadata[field] ?? undefined) === (old[field] ?? undefined)) continue
+    faults.push(invalid(child('metadata', field), metadata[field] ?? '', 'field is immutable'))
+  }
+  return faults
+}
+
+export function checkLabels(labels: Record<string, string>, path: string): Fault[] {
+  const faults: Fault[] = []
+  for (const [key, value] of Object.entries(labels)) {
+    for (const complaint of checkQualifiedName(key)) faults.push(invalid(path, key, complaint))
+    for (const complaint of checkLabelValue(value)) faults.push(invalid(path, value, complaint))
+  }
+  return faults
+}
+
+/** What a client may not bring along on create. */
+export function wipeSystemFields(metadata: ObjectMeta): void {
+  delete metadata.uid
+  delete metadata.resourceVersion
+  delete metadata.creationTimestamp
+  delete metadata.deletionTimestamp
+  delete metadata.deletionGracePeriodSeconds
+  delete metadata.selfLink
+  delete metadata.generation
+}
+
+/** Owner references by uid, once each; answers whether some were dropped. */
+export function dropRepeatedOwners(metadata: ObjectMeta): boolean {
+  const owners = metadata.ownerReferences
+  if (owners === undefined || owners.length < 2) return false
+  const kept = owners.filter((owner, i) => owners.findIndex(other => sameOwner(other, owner)) === i)
+  if (kept.length === owners.length) return false
+  metadata.ownerReferences = kept
+  return true
+}
+
+const nameAlphabet = 'bcdfghjklmnpqrstvwxz2456789'
+const generatedNameBytesMax = 63
+const suffixLength = 5
+
+/** `base` + five characters without vowels, so that no word is spelled by chance. */
+export function generateName(base: string, random: () => number): string {
+  let suffix = ''
+  for (let i = 0; i < suffixLength; i++) suffix += nameAlphabet[Math.floor(random() * nameAlphabet.length)]
+  return base.slice(0, generatedNameBytesMax - suffixLength) + suffix
+}
+
+/** RFC 3339 with whole seconds, as all object times are. */
+export function toTimestamp(time: Date): string {
+  return `${time.toISOString().slice(0, 19)}Z`
+}
+
+export function nameOf(object: KubeObject): string {
+  return object.metadata.name ?? ''
+}
+
+function checkName(kind: ServedKind, metadata: ObjectMeta): Fault[] {
+  const rule = nameRules[kind.behaviour.nameRule ?? 'dns-subdomain']
+  const faults: Fault[] = []
+  const base = metadata.generateName ?? ''
+  if (base !== '') {
+    const masked = base.length > 1 && base.endsWith('-') ? `${base.slice(0, -2)}a` : base
+    for (const complaint of rule(masked)) faults.push(invalid('metadata.generateName', base, complaint))
+  }
+  const name = metadata.name ?? ''
+  if (name === '') faults.push(required('metadata.name', 'name or generateName is required'))
+  else for (const complaint of rule(name)) faults.push(invalid('metadata.name', name, complaint))
+  return faults
+}
+
+function checkNamespace(kind: ServedKind, metadata: ObjectMeta): Fault[] {
+  const namespace = metadata.namespace ?? ''
+  if (!kind.namespaced) {
+    return namespace === '' ? [] : [forbidden('metadata.namespace', 'not allowed on this type')]
+  }
+  if (namespace === '') return [required('metadata.namespace')]
+  return checkLabel(namespace).map(complaint => invalid('metadata.namespace', namespace, complaint))
+}
+
+function checkAnnotations(annotations: Record<string, string>): Fault[] {
+  const faults: Fault[] = []
+  let bytes = 0
+  for (const [key, value] of Object.entries(annotations)) {
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(value)
+    for (const complaint of checkQualifiedName(key.toLowerCase())) {
+      faults.push(invalid('metadata.annotations', key, complaint))
+    }
+  }
+  if (bytes > annotationBytesMax) faults.push(tooLong('metadata.annotations', annotationBytesMax))
+  return faults
+}
+
+function checkOwners(owners: readonly OwnerReference[]): Fault[] {
+  const path = 'metadata.ownerReferences'
+  const faults: Fault[] = []
+  let controller: string | undefined
+  for (const owner of owners) {
+    const { version } = parseAPIVersion(owner.apiVersion ?? '')
+    if (version === '') faults.push(invalid(`${path}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty'))
+    for (const field of ['kind', 'name', 'uid'] as const) {
+      if (!owner[field]) faults.push(invalid(`${path}.${field}`, owner[field] ?? '', 'must not be empty'))
+    }
+    if (owner.apiVersion === 'v1' && owner.kind === 'Event') {
+      faults.push(invalid(path, owner, '/v1, Kind=Event is disallowed from being an owner'))
+    }
+    if (owner.controller !== true) continue
+    const current = `${owner.kind}/${owner.name}`
+    if (controller !== undefined) {
+      const why = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${current}`
+      faults.push(invalid(path, owners, why))
+    }
+    controller ??= current
+  }
+  return faults
+}
+
+function checkFinalizers(finalizers: readonly string[]): Fault[] {
+  const path = 'metadata.finalizers'
+  const faults = finalizers.flatMap(finalizer =>
+    checkQualifiedName(finalizer).map(complaint => invalid(path, finalizer, complaint)),
+  )
+  if (finalizers.includes(orphanFinalizer) && finalizers.includes(foregroundFinalizer)) {
+    const why = `finalizer ${orphanFinalizer} and ${foregroundFinalizer} cannot be both set`
+    faults.push(invalid(path, finalizers, why))
+  }
+  return faults
+}
+
+function sameOwner(a: OwnerReference, b: OwnerReference): boolean {
+  return a.uid === b.uid && a.name === b.name && a.kind === b.kind && a.apiVersion === b.apiVersion
+}
+
+/** What is wrong with the shape of `metadata`, before anything else may rely on it. */
+export function checkMetadataShape(object: Record<string, unknown>): string | undefined {
+  const metadata = object['metadata']
+  if (metadata === undefined || metadata === null) return undefined
+  if (typeof metadata !== 'object' || Array.isArray(metadata)) return 'metadata must be an object'
+  const fields = metadata as Record<string, unknown>
+  for (const field of ['name', 'generateName', 'namespace', 'uid', 'resourceVersion', 'selfLink'] as const) {
+    const value = fields[field]
+    if (value !== undefined && value !== null && typeof value !== 'string') return `metadata.${field} must be a string`
+  }
+  for (const field of ['labels', 'annotations'] as const) {
+    const bad = badEntry(fields[field])
+    if (bad !== undefined) return `metadata.${field}${bad}`
+  }
+  for (const field of ['ownerReferences', 'finalizers', 'managedFields'] as const) {
+    const value = fields[field]
+    if (value !== undefined && value !== null && !Array.isArray(value)) return `metadata.${field} must be a list`
+  }
+  const finalizers = fields['finalizers']
+  if (Array.isArray(finalizers) && finalizers.some(item => typeof item !== 'string')) {
+    return 'metadata.finalizers must be a list of strings'
+  }
+  const owners = fields['ownerReferences']
+  if (Array.isArray(owners) && owners.some(item => typeof item !== 'object' || item === null || Array.isArray(item))) {
+    return 'metadata.ownerReferences must be a list of objects'
+  }
+  return undefined
+}
+
+function badEntry(map: unknown): string | undefined {
+  if (map === undefined || map === null) return undefined
+  if (typeof map !== 'object' || Array.isArray(map)) return ' must be a map of strings'
+  for (const [key, value] of Object.entries(map)) {
+    if (typeof value !== 'string') return `${at('', key)} must be a string`
+  }
+  return undefined
+}

@@ -1,0 +1,102 @@
+// The options of writes and deletes, as they stand in query parameters and bodies, checked once.
+
+import { type Fault, forbidden, invalid, notSupported, tooLong } from './faults.ts'
+import { isObject } from './object.ts'
+import { invalidObject } from './status.ts'
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
+
+export interface WriteOptions {
+  readonly dryRun: boolean
+  readonly fieldManager: string
+  readonly fieldValidation: FieldValidation
+  readonly force: boolean
+}
+
+export interface DeleteOptions {
+  readonly dryRun: boolean
+  readonly gracePeriodSeconds: number | undefined
+  readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined
+  readonly orphanDependents: boolean | undefined
+  readonly preconditions: { uid?: string; resourceVersion?: string }
+}
+
+type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions'
+
+export function readWriteOptions(query: URLSearchParams, kind: OptionsKind, isApply = false): WriteOptions {
+  const faults: Fault[] = []
+  const manager = query.get('fieldManager') ?? ''
+  const force = query.get('force')
+  if (kind === 'PatchOptions') {
+    if (isApply && manager === '') {
+      faults.push({
+        type: 'FieldValueRequired',
+        field: 'fieldManager',
+        message: 'Required value: is required for apply patch',
+      })
+    }
+    if (!isApply && force !== null) faults.push(forbidden('force', 'may not be specified for non-apply patch'))
+  }
+  if (manager.length > 128) faults.push(tooLong('fieldManager', 128))
+  if ([...manager].some(letter => letter < ' ' || letter === '\u007f')) {
+    faults.push(invalid('fieldManager', manager, 'should only contain printable characters'))
+  }
+  faults.push(...checkDryRun(query.getAll('dryRun')))
+  const validation = query.get('fieldValidation') ?? ''
+  if (!['', 'Ignore', 'Warn', 'Strict'].includes(validation)) {
+    faults.push(notSupported('fieldValidation', validation, ['', 'Ignore', 'Strict', 'Warn']))
+  }
+  if (faults.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind }, '', faults)
+  return {
+    dryRun: query.getAll('dryRun').includes('All'),
+    fieldManager: manager,
+    fieldValidation: validation === '' ? 'Warn' : (validation as FieldValidation),
+    force: force === 'true' || force === '1',
+  }
+}
+
+/** Delete options come in the body; what the query says is used only where there is no body. */
+export function readDeleteOptions(query: URLSearchParams, body: unknown): DeleteOptions {
+  const given = isObject(body) ? body : fromQuery(query)
+  const faults: Fault[] = []
+  const policy = given['propagationPolicy'] ?? undefined
+  const orphan = given['orphanDependents'] ?? undefined
+  if (policy !== undefined && orphan !== undefined) {
+    faults.push(invalid('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'))
+  } else if (policy !== undefined && !['Foreground', 'Background', 'Orphan'].includes(String(policy))) {
+    faults.push(notSupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan', 'nil']))
+  }
+  const dryRun = Array.isArray(given['dryRun']) ? given['dryRun'].map(String) : query.getAll('dryRun')
+  faults.push(...checkDryRun(dryRun))
+  if (faults.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', faults)
+
+  const preconditions = isObject(given['preconditions']) ? given['preconditions'] : {}
+  return {
+    dryRun: dryRun.includes('All'),
+    gracePeriodSeconds: typeof given['gracePeriodSeconds'] === 'number' ? given['gracePeriodSeconds'] : undefined,
+    propagationPolicy: policy as DeleteOptions['propagationPolicy'],
+    orphanDependents: typeof orphan === 'boolean' ? orphan : undefined,
+    preconditions: {
+      ...(typeof preconditions['uid'] === 'string' && { uid: preconditions['uid'] }),
+      ...(typeof preconditions['resourceVersion'] === 'string' && {
+        resourceVersion: preconditions['resourceVersion'],
+      }),
+    },
+  }
+}
+
+function fromQuery(query: URLSearchParams): Record<string, unknown> {
+  const grace = query.get('gracePeriodSeconds')
+  const orphan = query.get('orphanDependents')
+  const policy = query.get('propagationPolicy')
+  return {
+    ...(grace !== null && { gracePeriodSeconds: Number(grace) }),
+    ...(orphan !== null && { orphanDependents: orphan === 'true' }),
+    ...(policy !== null && { propagationPolicy: policy }),
+  }
+}
+
+function checkDryRun(values: readonly string[]): Fault[] {
+  const bad = values.filter(value => value !== 'All')
+  return bad.length === 0 ? [] : [notSupported('dryRun', bad, ['All'])]
+}

@@ -1,0 +1,165 @@
+// The API server, put together: a table of contents that runs. What it stands on (store, certificates, clock, random)
+// is passed in; what it gives is a function from request to response, and a life-cycle for its controllers.
+
+import type { Store } from '../store/store.ts'
+import { applyRules } from './admission/rules.ts'
+import { createAuthenticator } from './authn/authenticate.ts'
+import { createTokens, type Find } from './authn/service-account-token.ts'
+import { createRBAC } from './authz/rbac.ts'
+import { bootstrap } from './bootstrap.ts'
+import type { Admission, World } from './call.ts'
+import type { KeptCertificates } from './certificates/keep.ts'
+import { createAggregation } from './controllers/aggregation.ts'
+import { createCustomResources } from './controllers/custom-resources.ts'
+import { createGarbageCollector } from './controllers/garbage-collector.ts'
+import { createNamespaces } from './controllers/namespaces.ts'
+import { createDocuments } from './edge/documents.ts'
+import { createHandler, type Handler } from './edge/handler.ts'
+import { createInFlight, type InFlightLimits } from './edge/in-flight.ts'
+import { builtinResources } from './kinds/builtin-resources.ts'
+import { Registry, type Resource } from './kinds/registry.ts'
+import { createLocalClient } from './local-client.ts'
+import { decodeEntry, getObject, listObjects } from './objects.ts'
+
+export interface APIServerOptions {
+  readonly store: Store
+  readonly certificates: KeptCertificates
+  /** Where clients reach this server, `host:port`. */
+  readonly address: () => string
+  readonly now: () => Date
+  readonly random: () => number
+  readonly randomUUID: () => string
+  /** Told of faults that are nobody's input: something here is wrong. */
+  readonly onError: (error: unknown, what: string) => void
+  readonly inFlight?: InFlightLimits
+}
+
+export interface APIServer {
+  readonly handler: Handler
+  readonly world: World
+  /** Brings up what a cluster has from birth and starts the controllers. */
+  start(): Promise<void>
+  stop(): void
+}
+
+const issuer = 'https://kubernetes.default.svc'
+
+export function createAPIServer(options: APIServerOptions): APIServer {
+  const { store, certificates, now, random, randomUUID, onError } = options
+  const registry = new Registry()
+  registry.addAll(builtinResources())
+  const rbac = createRBAC()
+  const find: Find = (plural, namespace, name) => getObject(store, need(registry, '', plural), namespace, name)
+  const tokens = createTokens({
+    issuer,
+    audiences: [issuer],
+    signingKey: certificates.serviceAccountKey(),
+    find,
+    clock: now,
+    randomUUID,
+  })
+  const admission: Admission = {
+    async mutate(request) {
+      applyRules({ store, registry, rbac }, request)
+      return undefined
+    },
+    async validate() {},
+  }
+  const world: World = { store, registry, admission, rbac, tokens, find, now, random, randomUUID }
+  const isReady = { value: false }
+
+  const handler = createHandler({
+    world,
+    authenticate: createAuthenticator({
+      ca: () => certificates.ca().certificate,
+      tokens,
+      clock: now,
+      allowAnonymous: true,
+    }),
+    authorize: rbac.authorize,
+    inFlight: createInFlight(options.inFlight),
+    servePath: createDocuments({
+      registry,
+      tokens,
+      certificates,
+      address: options.address,
+      health: {
+        live: { ping: () => undefined, log: () => undefined, etcd: () => undefined },
+        ready: { 'informer-sync': () => (isReady.value ? undefined : 'the controllers are starting') },
+      },
+      metrics: () => '',
+    }),
+    onInternalError: onError,
+  })
+
+  const definitions = need(registry, 'apiextensions.k8s.io', 'customresourcedefinitions')
+  const customResources = createCustomResources(
+    world,
+    createLocalClient(world, 'system:apiserver'),
+    definitions,
+    async () => {
+      throw new Error('conversion webhooks are not there yet')
+    },
+    onError,
+  )
+  const collector = createGarbageCollector(
+    world,
+    createLocalClient(world, 'system:serviceaccount:kube-system:generic-garbage-collector'),
+    onError,
+  )
+  const namespaces = createNamespaces(
+    world,
+    createLocalClient(world, 'system:serviceaccount:kube-system:namespace-controller'),
+    {
+      namespaces: need(registry, '', 'namespaces'),
+      serviceAccounts: need(registry, '', 'serviceaccounts'),
+      configMaps: need(registry, '', 'configmaps'),
+      ca: () => certificates.ca().certificate,
+    },
+    onError,
+  )
+  const aggregation = createAggregation(
+    world,
+    createLocalClient(world, 'system:serviceaccount:kube-system:clusterrole-aggregation-controller'),
+    onError,
+  )
+  const stopRBAC = followRBAC(world)
+
+  return {
+    handler,
+    world,
+    async start() {
+      customResources.start()
+      await bootstrap(world, createLocalClient(world, 'system:apiserver'))
+      collector.start()
+      namespaces.start()
+      aggregation.start()
+      isReady.value = true
+    },
+    stop() {
+      isReady.value = false
+      for (const part of [aggregation, namespaces, collector, customResources]) part.stop()
+      stopRBAC()
+    },
+  }
+}
+
+/** The authorizer's view is always the published one: it is told of every role and binding in publication order. */
+function followRBAC({ store, registry, rbac }: World): () => void {
+  const stops = ['clusterroles', 'roles', 'clusterrolebindings', 'rolebindings'].map(plural => {
+    const resource = need(registry, 'rbac.authorization.k8s.io', plural)
+    for (const object of listObjects(store, resource)) rbac.keep(object)
+    const watch = store.watch(resource.keyPrefix, store.revision, ({ type, entry }) => {
+      if (type === 'put') rbac.keep(decodeEntry(entry))
+      else rbac.forget(decodeEntry(entry))
+    })
+    return () => watch.stop()
+  })
+  return () => stops.forEach(stop => stop())
+}
+
+function need(registry: Registry, group: string, plural: string): Resource {
+  const resource = registry.find(group, plural)
+  if (resource === undefined) throw new Error(`the built-in resource ${plural} is missing`)
+  return resource
+}

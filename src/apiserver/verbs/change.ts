@@ -1,0 +1,123 @@
+// One way to change a stored object, for update, patch, apply and the server's own controllers alike: read, let the
+// caller make the new object from the old, admit, check, write under the version that was read. When somebody was
+// quicker, it all happens again on what they wrote, unless the client named the version it had in mind.
+
+import type { Entry } from '../../store/store.ts'
+import type { Answer, Call, World } from '../call.ts'
+import { deletionRule } from '../kinds/deletion.ts'
+import { dropRepeatedOwners } from '../metadata.ts'
+import { clone, equal, type KubeObject } from '../object.ts'
+import { decodeEntry, encodeObject, keyOf } from '../objects.ts'
+import type { WriteOptions } from '../options.ts'
+import { conflict, internalError, modifiedMeanwhile, notFound } from '../status.ts'
+import { optionsObject, repeatedOwnersWarning } from './create.ts'
+import { recordManager } from './ownership.ts'
+import { applyDefaults, prepareChange, settleNamespace } from './prepare.ts'
+
+/** A patch under constant contention gives up in the end, as on a real server. */
+const triesMax = 50
+
+export interface ChangeRequest {
+  readonly options: WriteOptions
+  readonly optionsKind: 'UpdateOptions' | 'PatchOptions'
+  /** Makes the wanted object from a private copy of the stored one, both at the call's version. */
+  readonly transform: (existing: KubeObject) => Promise<KubeObject> | KubeObject
+  /** How the change is written down in `managedFields`; an apply does it itself. */
+  readonly record?: typeof recordManager
+  /** What to do when there is nothing to change; refuses with 404 unless given. */
+  readonly otherwise?: () => Promise<Answer>
+}
+
+export async function changeObject(call: Call, world: World, change: ChangeRequest): Promise<Answer> {
+  const { namespace, name } = call.request
+  const key = keyOf(call.resource, namespace, name)
+  for (let tries = 0; tries < triesMax; tries++) {
+    const entry = world.store.get(key)
+    if (entry === undefined) {
+      if (change.otherwise !== undefined) return change.otherwise()
+      throw notFound(call.resource, name)
+    }
+    const answer = await tryChange(call, world, change, entry)
+    if (answer !== undefined) return answer
+  }
+  throw conflict(call.resource, name, modifiedMeanwhile)
+}
+
+/** Undefined when somebody changed the object meanwhile. */
+async function tryChange(call: Call, world: World, change: ChangeRequest, entry: Entry): Promise<Answer | undefined> {
+  const { options } = change
+  const old = await atCallVersion(call, entry)
+  const object = await change.transform(clone(old))
+  settleNamespace(call, object)
+  refuseOtherIdentity(call, object, old)
+  applyDefaults(call, object)
+  if (dropRepeatedOwners(object.metadata)) call.warn(repeatedOwnersWarning)
+  const record = change.record ?? recordManager
+  record(call, world, old, object, options)
+
+  const admission = {
+    operation: 'UPDATE',
+    call,
+    name: call.request.name,
+    oldObject: old,
+    dryRun: options.dryRun,
+    options: optionsObject(change.optionsKind, options),
+  } as const
+  const admitted = (await world.admission.mutate({ ...admission, object })) ?? object
+  if (admitted !== object) applyDefaults(call, admitted)
+  prepareChange(call, world, admitted, old)
+  await world.admission.validate({ ...admission, object: admitted })
+
+  delete admitted.metadata.resourceVersion
+  if (isUnchanged(admitted, old)) return { type: 'entry', code: 200, entry }
+  if (options.dryRun) {
+    return { type: 'object', code: 200, object: withVersion(admitted, entry) }
+  }
+  const [stored = admitted] = await call.resource.convert([admitted], call.resource.storage)
+  const encode = (revision: number) => encodeObject(stored, revision)
+  const result = shouldVanish(call, admitted, old)
+    ? await world.store.delete(key(entry), entry.revision, encode)
+    : await world.store.update(key(entry), entry.revision, encode)
+  return result.ok ? { type: 'entry', code: 200, entry: result.entry } : undefined
+}
+
+export async function atCallVersion(call: Call, entry: Entry): Promise<KubeObject> {
+  const [object] = await call.resource.convert([decodeEntry(entry)], call.served.kind)
+  if (object === undefined) throw internalError(`the stored object ${entry.key} could not be converted`)
+  return object
+}
+
+/** The last finalizer of an object that waits for deletion is gone: so is the object. */
+function shouldVanish({ served }: Call, object: KubeObject, old: KubeObject): boolean {
+  const { deletionTimestamp, finalizers, deletionGracePeriodSeconds } = object.metadata
+  if (!deletionTimestamp || !old.metadata.deletionTimestamp) return false
+  if ((finalizers ?? []).length > 0 || deletionRule(served.kind).isHeldBack?.(object)) return false
+  return (deletionGracePeriodSeconds ?? 0) === 0
+}
+
+function refuseOtherIdentity(call: Call, object: KubeObject, old: KubeObject): void {
+  const name = call.request.name
+  const asked = object.metadata.resourceVersion ?? ''
+  if (asked !== '' && asked !== '0' && asked !== old.metadata.resourceVersion) {
+    throw conflict(call.resource, name, modifiedMeanwhile)
+  }
+  const uid = object.metadata.uid ?? ''
+  if (uid !== '' && uid !== old.metadata.uid) {
+    throw conflict(
+      call.resource,
+      name,
+      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
+    )
+  }
+}
+
+function isUnchanged(object: KubeObject, old: KubeObject): boolean {
+  const { resourceVersion: _, ...metadata } = old.metadata
+  return equal(object, { ...old, metadata })
+}
+
+function withVersion(object: KubeObject, entry: Entry): KubeObject {
+  return { ...object, metadata: { ...object.metadata, resourceVersion: String(entry.revision) } }
+}
+
+const key = (entry: Entry) => entry.key

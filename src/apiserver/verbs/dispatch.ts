@@ -1,0 +1,69 @@
+// Which function answers a call: by subresource first, then by verb. What a kind does not serve is refused by name.
+
+import type { Answer, Call, World } from '../call.ts'
+import type { RequestVerb } from '../request.ts'
+import { methodNotSupported, noSuchPath, StatusError } from '../status.ts'
+import { create } from './create.ts'
+import { remove } from './delete.ts'
+import { removeCollection } from './delete-collection.ts'
+import { get } from './get.ts'
+import { list } from './list.ts'
+import { patch } from './patch.ts'
+import { answerReview, isReview } from './reviews.ts'
+import { bindPod } from './subresources/binding.ts'
+import { evictPod } from './subresources/eviction.ts'
+import { finalizeNamespace } from './subresources/finalize.ts'
+import { getScale, patchScale, updateScale } from './subresources/scale.ts'
+import { requestToken } from './subresources/token.ts'
+import { update } from './update.ts'
+import { watch } from './watch.ts'
+
+type VerbFunction = (call: Call, world: World) => Promise<Answer>
+
+const verbs: Record<RequestVerb, VerbFunction> = {
+  get,
+  list,
+  watch,
+  create,
+  update,
+  patch,
+  delete: remove,
+  deletecollection: removeCollection,
+}
+
+/** Subresources with a meaning of their own. `status` and the like are plain writes that change one part. */
+const subresources: Record<string, Partial<Record<RequestVerb, VerbFunction>>> = {
+  status: { get, update, patch },
+  approval: { get, update, patch },
+  ephemeralcontainers: { get, update, patch },
+  resize: { get, update, patch },
+  scale: { get: getScale, update: updateScale, patch: patchScale },
+  binding: { create: bindPod },
+  eviction: { create: evictPod },
+  finalize: { update: finalizeNamespace },
+  token: { create: requestToken },
+}
+
+export async function dispatch(call: Call, world: World): Promise<Answer> {
+  const { subresource, verb } = call.request
+  const { kind } = call.served
+  if (subresource !== '') return dispatchSubresource(call, world)
+  const isServed = kind.verbs.some(served => served === verb) || (verb === 'get' && kind.verbs.includes('list'))
+  if (!isServed) throw methodNotSupported(call.resource, verb)
+  if (isReview(kind)) return answerReview(call, world)
+  if (!kind.isCustom && kind.group === '' && kind.kind === 'Binding') return bindPod(call, world)
+  return verbs[verb](call, world)
+}
+
+async function dispatchSubresource(call: Call, world: World): Promise<Answer> {
+  const { subresource, verb } = call.request
+  const served = call.served.kind.subresources.find(({ name }) => name === subresource)
+  if (served === undefined) throw noSuchPath()
+  if (!served.verbs.some(name => name === verb)) {
+    throw methodNotSupported({ ...call.resource, plural: `${call.resource.plural}/${subresource}` }, verb)
+  }
+  const answer = subresources[subresource]?.[verb]
+  if (answer !== undefined) return answer(call, world)
+  const what = `${call.resource.plural}/${subresource}`
+  throw new StatusError(501, 'NotImplemented', `${what} needs a node, and this API server has none`)
+}

@@ -1,0 +1,118 @@
+// Patch: four languages for saying what to change. Each makes the wanted object from the stored one; everything after
+// that is an update like any other.
+
+import { parse as parseYAML } from 'yaml'
+import { settleStrictness } from '../body.ts'
+import type { Answer, Call, World } from '../call.ts'
+import { JSONSyntaxError, parseJSON } from '../json.ts'
+import { parseMediaType } from '../media.ts'
+import { checkMetadataShape } from '../metadata.ts'
+import { isObject, type JSONValue, type KubeObject, toAPIVersion } from '../object.ts'
+import { readWriteOptions, type WriteOptions } from '../options.ts'
+import { applyJSONPatch } from '../patch/json-patch.ts'
+import { applyMergePatch } from '../patch/merge-patch.ts'
+import { applyStrategicMergePatch } from '../patch/strategic-merge.ts'
+import { badRequest, unsupportedMediaType } from '../status.ts'
+import { apply } from './apply.ts'
+import { changeObject } from './change.ts'
+
+type Language = 'json' | 'merge' | 'strategic' | 'apply'
+
+const languages: Record<string, Language> = {
+  'application/json-patch+json': 'json',
+  'application/merge-patch+json': 'merge',
+  'application/strategic-merge-patch+json': 'strategic',
+  'application/apply-patch+yaml': 'apply',
+}
+
+export async function patch(call: Call, world: World): Promise<Answer> {
+  const language = readLanguage(call)
+  const options = readWriteOptions(call.request.query, 'PatchOptions', language === 'apply')
+  if (language === 'apply') return apply(call, world, readApplied(call), options)
+
+  const { value, duplicates } = readJSON(call.body)
+  return changeObject(call, world, {
+    options,
+    optionsKind: 'PatchOptions',
+    transform: existing => patched(call, options, existing, applyPatch(call, language, existing, value), duplicates),
+  })
+}
+
+function readLanguage(call: Call): Language {
+  const type = parseMediaType(call.headers.contentType ?? '').type
+  const language = languages[type]
+  const isServed = language !== undefined && !(language === 'strategic' && call.served.kind.isCustom)
+  if (isServed) return language
+  const accepted = Object.keys(languages).filter(
+    name => !(call.served.kind.isCustom && languages[name] === 'strategic'),
+  )
+  throw unsupportedMediaType(
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  )
+}
+
+function applyPatch(
+  call: Call,
+  language: Exclude<Language, 'apply'>,
+  existing: KubeObject,
+  value: JSONValue,
+): JSONValue {
+  const document = existing as unknown as JSONValue
+  switch (language) {
+    case 'json':
+      return applyJSONPatch(document, value)
+    case 'merge':
+      return applyMergePatch(document, value)
+    case 'strategic':
+      return applyStrategicMergePatch(document, value, call.served.kind.schema, call.served.kind.definitions)
+  }
+}
+
+/** The result must still be an object of this kind, under this name. */
+function patched(
+  call: Call,
+  options: WriteOptions,
+  existing: KubeObject,
+  result: JSONValue,
+  duplicates: readonly string[],
+): KubeObject {
+  if (!isObject(result)) throw badRequest('the patch does not leave an object')
+  const { kind } = call.served
+  const shape = checkMetadataShape(result)
+  if (shape !== undefined)
+    throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${shape}`)
+  const { apiVersion, kind: kindName, metadata, ...rest } = result
+  const expected = toAPIVersion(kind.group, kind.version)
+  if (apiVersion !== expected || kindName !== kind.kind) {
+    throw badRequest(
+      `the kind and version of an object cannot be patched: ${kind.kind} of ${expected} became ${String(kindName)} of ${String(apiVersion)}`,
+    )
+  }
+  const object: KubeObject = { kind: kindName, apiVersion, metadata: isObject(metadata) ? metadata : {}, ...rest }
+  for (const [field, value] of Object.entries(object.metadata)) {
+    if (value === null) delete object.metadata[field as keyof KubeObject['metadata']]
+  }
+  object.metadata.name ??= existing.metadata.name ?? ''
+  const faults = duplicates.map(path => `duplicate field "${path}"`)
+  settleStrictness(call.served, object, faults, options.fieldValidation, call.warn)
+  return object
+}
+
+function readJSON(bytes: Buffer) {
+  try {
+    return parseJSON(bytes.toString('utf8'))
+  } catch (error) {
+    if (error instanceof JSONSyntaxError) throw badRequest(`error decoding patch: ${error.message}`)
+    throw error
+  }
+}
+
+function readApplied(call: Call): unknown {
+  const text = call.body.toString('utf8')
+  if (text.trimStart().startsWith('{')) return readJSON(call.body).value
+  try {
+    return parseYAML(text, { version: '1.1', merge: true })
+  } catch (error) {
+    throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

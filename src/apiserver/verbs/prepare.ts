@@ -1,0 +1,135 @@
+// What happens to an object between a client's wish and the store: fields only the server sets, defaults, checks.
+// The same rules for every kind; what is particular comes from its `Behaviour`.
+
+import { refuseWrongTypes } from '../body.ts'
+import type { Call, World } from '../call.ts'
+import type { ServedKind } from '../kinds/kind.ts'
+import { checkMetadata, checkMetadataUpdate, toTimestamp } from '../metadata.ts'
+import { clone, equal, type KubeObject, setOwn } from '../object.ts'
+import { badRequest, invalidObject } from '../status.ts'
+
+export function hasSubresource(kind: ServedKind, name: string): boolean {
+  return kind.subresources.some(subresource => subresource.name === name)
+}
+
+export function applyDefaults({ served }: Call, object: KubeObject): void {
+  served.kind.behaviour.applyDefaults?.(object)
+  if (served.kind.isCustom) served.compiled.applyDefaults(object)
+}
+
+/** The path decides the namespace; an object may repeat it, never contradict it. */
+export function settleNamespace(call: Call, object: KubeObject): void {
+  const expected = call.resource.namespaced ? call.request.namespace : ''
+  const given = object.metadata.namespace ?? ''
+  if (given !== '' && given !== expected) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
+  if (expected !== '') object.metadata.namespace = expected
+  else delete object.metadata.namespace
+}
+
+export function prepareNew(call: Call, world: World, object: KubeObject): void {
+  const { kind } = call.served
+  object.metadata.uid = world.randomUUID()
+  object.metadata.creationTimestamp = toTimestamp(world.now())
+  delete object.metadata.deletionTimestamp
+  delete object.metadata.deletionGracePeriodSeconds
+  delete object.metadata.selfLink
+  delete object.metadata.resourceVersion
+  if (hasGeneration(kind)) object.metadata.generation = 1
+  kind.behaviour.prepareForCreate?.(object, contextOf(call, world))
+  refuseFaults(call, object)
+}
+
+function refuseFaults(call: Call, object: KubeObject): void {
+  const { kind, compiled } = call.served
+  if (!kind.isCustom) refuseWrongTypes(call.served, object)
+  const faults = [
+    ...checkMetadata(kind, object.metadata),
+    ...(kind.isCustom ? compiled.validate(object) : []),
+    ...(kind.behaviour.validate?.(object) ?? []),
+  ]
+  if (faults.length > 0) throw invalidObject(kind, object.metadata.name ?? '', faults)
+  for (const warning of kind.behaviour.warnings?.(object) ?? []) call.warn(warning)
+}
+
+/** A create or an update through the main resource cannot touch the status, where status has a door of its own. */
+export function dropStatus(kind: ServedKind, object: KubeObject): void {
+  if (hasSubresource(kind, 'status') && kind.isCustom) delete object['status']
+}
+
+export function prepareChange(call: Call, world: World, object: KubeObject, old: KubeObject): void {
+  const { kind, compiled } = call.served
+  const { subresource } = call.request
+  keepWhatIsNotAsked(kind, subresource, object, old)
+  keepSystemFields(object, old)
+  if (subresource !== 'status') kind.behaviour.prepareForUpdate?.(object, old, contextOf(call, world))
+  if (hasGeneration(kind)) growGeneration(kind, object, old)
+  if (!kind.isCustom) refuseWrongTypes(call.served, object)
+  const faults = [
+    ...checkMetadata(pathNames(kind), object.metadata),
+    ...checkMetadataUpdate(object.metadata, old.metadata),
+  ]
+  if (kind.isCustom) {
+    faults.push(...(subresource === 'status' ? compiled.validateStatus(object, old) : compiled.validate(object, old)))
+  }
+  if (subresource === '') {
+    faults.push(...(kind.behaviour.validate?.(object) ?? []), ...(kind.behaviour.validateUpdate?.(object, old) ?? []))
+  }
+  if (faults.length > 0) throw invalidObject(kind, object.metadata.name ?? '', faults)
+  for (const warning of kind.behaviour.warnings?.(object) ?? []) call.warn(warning)
+}
+
+/** An object that exists may keep a name that today's rule would refuse. */
+function pathNames(kind: ServedKind): ServedKind {
+  return { ...kind, behaviour: { ...kind.behaviour, nameRule: 'path-segment' } }
+}
+
+/** Each door changes its own part: `status` changes status, the main resource everything else. */
+function keepWhatIsNotAsked(kind: ServedKind, subresource: string, object: KubeObject, old: KubeObject): void {
+  if (subresource === 'status') {
+    const { managedFields } = object.metadata
+    for (const field of Object.keys({ ...object, ...old })) {
+      if (field !== 'status' && field !== 'metadata') restore(object, old, field)
+    }
+    if (!kind.isCustom) return
+    object.metadata = { ...clone(old.metadata) }
+    if (managedFields !== undefined) object.metadata.managedFields = managedFields
+    return
+  }
+  if (hasSubresource(kind, 'status')) restore(object, old, 'status')
+}
+
+function restore(object: KubeObject, old: KubeObject, field: string): void {
+  if (Object.hasOwn(old, field)) setOwn(object, field, clone(old[field]))
+  else delete object[field]
+}
+
+function keepSystemFields(object: KubeObject, old: KubeObject): void {
+  const { metadata } = object
+  metadata.uid ??= old.metadata.uid ?? ''
+  if (old.metadata.creationTimestamp) metadata.creationTimestamp = old.metadata.creationTimestamp
+  if (old.metadata.deletionTimestamp) metadata.deletionTimestamp = old.metadata.deletionTimestamp
+  else delete metadata.deletionTimestamp
+  const grace = old.metadata.deletionGracePeriodSeconds
+  if (grace !== undefined) metadata.deletionGracePeriodSeconds ??= grace
+  if (old.metadata.generateName !== undefined) metadata.generateName ??= old.metadata.generateName
+  if (old.metadata.generation === undefined) delete metadata.generation
+  else metadata.generation = old.metadata.generation
+  delete metadata.selfLink
+}
+
+export function hasGeneration(kind: ServedKind): boolean {
+  return kind.isCustom || kind.behaviour.hasGeneration === true
+}
+
+function growGeneration(kind: ServedKind, object: KubeObject, old: KubeObject): void {
+  const hasStatus = hasSubresource(kind, 'status')
+  const counts = (field: string) => field !== 'metadata' && !(hasStatus && field === 'status')
+  const changed = Object.keys({ ...object, ...old }).some(field => counts(field) && !equal(object[field], old[field]))
+  if (changed) object.metadata.generation = Number(old.metadata.generation ?? 0) + 1
+}
+
+export function contextOf(call: Call, world: World) {
+  return { now: world.now(), user: call.user, randomUUID: world.randomUUID }
+}

@@ -1,0 +1,82 @@
+// Binding: a scheduler says where a pod runs. It is a write to the pod that only this door allows.
+
+import { readObject } from '../../body.ts'
+import type { Answer, Call, World } from '../../call.ts'
+import { toTimestamp } from '../../metadata.ts'
+import { isObject, type KubeObject } from '../../object.ts'
+import { readWriteOptions } from '../../options.ts'
+import { badRequest, conflict, internalError, type Status } from '../../status.ts'
+import { changeObject } from '../change.ts'
+import { bodyKind } from './body-kind.ts'
+
+export async function bindPod(call: Call, world: World): Promise<Answer> {
+  const options = readWriteOptions(call.request.query, 'CreateOptions')
+  const source = { bytes: call.body, contentType: call.headers.contentType }
+  const isOwnKind = call.served.kind.kind === 'Binding'
+  const binding = readObject(
+    isOwnKind ? call.served : bodyKind(call, world),
+    source,
+    options.fieldValidation,
+    call.warn,
+  )
+  const target = isObject(binding['target']) ? binding['target'] : {}
+  const node = String(target['name'] ?? '')
+  if (node === '') throw badRequest('target.name is required: the node to bind the pod to')
+
+  const pods = world.registry.find('', 'pods')
+  const served = pods?.versions.get('v1')
+  if (pods === undefined || served === undefined) throw internalError('pods are not served')
+  const name = isOwnKind ? (binding.metadata.name ?? '') : call.request.name
+  const podCall: Call = {
+    ...call,
+    resource: pods,
+    served,
+    request: { ...call.request, verb: 'update', plural: 'pods', name, subresource: 'binding' },
+  }
+  await changeObject(podCall, world, {
+    options,
+    optionsKind: 'UpdateOptions',
+    transform: pod => assign(podCall, world, pod, binding, node),
+  })
+  const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
+  return { type: 'status', status }
+}
+
+function assign(call: Call, world: World, pod: KubeObject, binding: KubeObject, node: string): KubeObject {
+  const spec = (pod['spec'] ?? {}) as { nodeName?: string }
+  const name = pod.metadata.name ?? ''
+  if (binding.metadata.uid && binding.metadata.uid !== pod.metadata.uid) {
+    throw conflict(
+      call.resource,
+      name,
+      `Precondition failed: UID in precondition: ${binding.metadata.uid}, UID in object meta: ${pod.metadata.uid}`,
+    )
+  }
+  if (pod.metadata.deletionTimestamp)
+    throw conflict(
+      { group: '', plural: 'pods/binding' },
+      name,
+      `pod ${name} is being deleted, cannot be assigned to a host`,
+    )
+  if (spec.nodeName)
+    throw conflict(
+      { group: '', plural: 'pods/binding' },
+      name,
+      `pod ${name} is already assigned to node ${JSON.stringify(spec.nodeName)}`,
+    )
+  const annotations = { ...pod.metadata.annotations, ...binding.metadata.annotations }
+  if (Object.keys(annotations).length > 0) pod.metadata.annotations = annotations
+  pod['spec'] = { ...spec, nodeName: node }
+  const status = isObject(pod['status']) ? pod['status'] : {}
+  const others = Array.isArray(status['conditions'])
+    ? status['conditions'].filter(c => !isObject(c) || c['type'] !== 'PodScheduled')
+    : []
+  const scheduled = {
+    type: 'PodScheduled',
+    status: 'True',
+    lastProbeTime: null,
+    lastTransitionTime: toTimestamp(world.now()),
+  }
+  pod['status'] = { ...status, conditions: [...others, scheduled] }
+  return pod
+}

@@ -1,0 +1,230 @@
+// `mooring up`: a Kubernetes API on this machine. Opens the data, brings up the API server, writes a kubeconfig, says
+// when it is ready, and stops cleanly when told to.
+
+import { randomUUID } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { dirname, join, resolve } from 'node:path'
+import { type KeptCertificates, keepCertificates, writeWhole } from '../apiserver/certificates/keep.ts'
+import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
+import { createListener, type Listener } from '../apiserver/edge/listener.ts'
+import { type APIServer, createAPIServer } from '../apiserver/server.ts'
+import { certificateCheckMs } from '../limits.ts'
+import { openStore } from '../store/lmdb.ts'
+import { DamagedStoreError, type Store } from '../store/store.ts'
+import { exitCodes, Failure, isErrno } from './failure.ts'
+import { type HostPort, parseHostPort } from './host-port.ts'
+
+export interface UpOptions {
+  readonly data: string
+  readonly listen: string
+  readonly kubeconfig?: string
+  readonly dashboard: string
+  readonly desks: string
+}
+
+export interface Running {
+  readonly api: string
+  readonly dashboard: string
+  readonly kubeconfig: string
+  stop(): Promise<void>
+}
+
+export async function up(options: UpOptions, print: (line: string) => void): Promise<Running> {
+  const listen = parseHostPort('--listen', options.listen)
+  const dashboard = parseHostPort('--dashboard', options.dashboard)
+  refuseUnknownDesks(options.desks)
+  const data = resolve(options.data)
+  const kubeconfig = resolve(options.kubeconfig ?? join(data, 'kubeconfig'))
+  let fail: (error: unknown) => void = () => {}
+
+  const store = await openData(data, error => fail(error))
+  const undo: (() => Promise<void> | void)[] = [() => store.close()]
+  try {
+    const certificates = keepPKI(data, listen)
+    let address = ''
+    const server = createAPIServer({
+      store,
+      certificates,
+      address: () => address,
+      now: () => new Date(),
+      random: Math.random,
+      randomUUID,
+      onError: (error, what) => console.error(`mooring: ${what}:`, error),
+    })
+    const listener = createListener({
+      handler: server.handler,
+      certificate: () => certificates.server(),
+      ca: () => certificates.ca().certificate,
+    })
+    undo.push(() => server.stop())
+    const bound = await bind('--listen', listen, () => listener.listen(listen.host, listen.port))
+    undo.push(() => listener.close())
+    address = `${urlHost(listen.host)}:${bound.port}`
+    await server.start()
+    const page = await startDashboard(dashboard, server)
+    undo.push(() => closeServer(page.server))
+    const renewal = keepRenewing(certificates, listener)
+    undo.push(() => clearInterval(renewal))
+
+    const api = `https://${address}`
+    writeKubeconfig(kubeconfig, api, certificates)
+    fail = error => {
+      // A store that cannot promise durability must not go on answering.
+      console.error('mooring: the data could not be written; stopping so that nothing unsafe is acknowledged:', error)
+      process.exit(exitCodes.data)
+    }
+    print(`API server   ${api}`)
+    print(`dashboard    http://${urlHost(dashboard.host)}:${page.port}`)
+    print(`data         ${data}`)
+    print(`kubeconfig   ${kubeconfig}`)
+    print('mooring is ready')
+    return { api, dashboard: `http://${urlHost(dashboard.host)}:${page.port}`, kubeconfig, stop: () => stopAll(undo) }
+  } catch (error) {
+    await stopAll(undo)
+    throw error
+  }
+}
+
+async function stopAll(undo: (() => Promise<void> | void)[]): Promise<void> {
+  for (const step of undo.reverse()) await step()
+  undo.length = 0
+}
+
+async function openData(data: string, onFatal: (error: unknown) => void): Promise<Store> {
+  try {
+    return await openStore(join(data, 'store'), { onFatal })
+  } catch (error) {
+    if (isErrno(error, 'EACCES', 'EROFS', 'EPERM')) {
+      throw new Failure(
+        exitCodes.environment,
+        `the data directory ${data} cannot be written`,
+        'Choose another one with --data, or make it writable.',
+        { cause: error },
+      )
+    }
+    if (isErrno(error, 'ENOTDIR', 'EEXIST')) {
+      throw new Failure(
+        exitCodes.environment,
+        `the data directory ${data} is not a directory`,
+        'Choose another one with --data.',
+        { cause: error },
+      )
+    }
+    if (error instanceof DamagedStoreError) {
+      throw new Failure(
+        exitCodes.data,
+        error.message,
+        'Nothing was changed. Choose another directory with --data, or bring back a backup with `mooring restore`.',
+        { cause: error },
+      )
+    }
+    throw error
+  }
+}
+
+function keepPKI(data: string, listen: HostPort): KeptCertificates {
+  const dns = [
+    'localhost',
+    'kubernetes',
+    'kubernetes.default',
+    'kubernetes.default.svc',
+    'kubernetes.default.svc.cluster.local',
+  ]
+  const ips = new Set(['127.0.0.1', '::1', '10.96.0.1'])
+  if (listen.isIP && listen.host !== '0.0.0.0' && listen.host !== '::') ips.add(listen.host)
+  const names = { dns: listen.isIP ? dns : [...new Set([...dns, listen.host])], ips: [...ips] }
+  try {
+    return keepCertificates({ directory: join(data, 'pki'), names, clock: () => new Date() })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new Failure(
+      exitCodes.data,
+      why,
+      `Restore the file, or move ${join(data, 'pki')} away to have new certificates made.`,
+      { cause: error },
+    )
+  }
+}
+
+async function bind<T>(flag: string, { host, port }: HostPort, listen: () => Promise<T>): Promise<T> {
+  try {
+    return await listen()
+  } catch (error) {
+    if (isErrno(error, 'EADDRINUSE')) {
+      throw new Failure(
+        exitCodes.environment,
+        `${host}:${port} is in use by another program`,
+        `Stop it, or choose another port with ${flag}.`,
+        { cause: error },
+      )
+    }
+    if (isErrno(error, 'EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND', 'EAI_AGAIN')) {
+      throw new Failure(
+        exitCodes.environment,
+        `${host}:${port} cannot be listened on: ${error.message}`,
+        `Choose another address with ${flag}.`,
+        { cause: error },
+      )
+    }
+    throw error
+  }
+}
+
+async function startDashboard(address: HostPort, api: APIServer): Promise<{ server: Server; port: number }> {
+  const health: Record<string, string> = { '/healthz': 'ok', '/readyz': 'ok', '/livez': 'ok' }
+  const server = createServer((request, response) => {
+    const path = (request.url ?? '/').split('?')[0] ?? '/'
+    const body =
+      health[path] ?? (path === '/metrics' ? `mooring_store_revision ${api.world.store.revision}\n` : undefined)
+    response.statusCode = body === undefined ? 404 : 200
+    response.setHeader('content-type', 'text/plain; charset=utf-8')
+    response.end(body ?? 'there is no such page\n')
+  })
+  const port = await bind('--dashboard', address, () => listenPlain(server, address))
+  return { server, port }
+}
+
+function listenPlain(server: Server, { host, port }: HostPort): Promise<number> {
+  return new Promise((resolvePort, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      const bound = server.address()
+      resolvePort(typeof bound === 'object' && bound !== null ? bound.port : port)
+    })
+  })
+}
+
+function closeServer(server: Server): Promise<void> {
+  return new Promise(done => {
+    server.close(() => done())
+    server.closeAllConnections()
+  })
+}
+
+function keepRenewing(certificates: KeptCertificates, listener: Listener): NodeJS.Timeout {
+  return setInterval(() => {
+    if (certificates.renewIfNeeded(new Date())) listener.reload()
+  }, certificateCheckMs).unref()
+}
+
+function writeKubeconfig(file: string, server: string, certificates: KeptCertificates): void {
+  mkdirSync(dirname(file), { recursive: true })
+  writeWhole(file, adminKubeconfig({ server, caCertificate: certificates.ca().certificate }, certificates.admin()))
+}
+
+const knownDesks = ['none', 'capi', 'vm', 'import', 'machine', 'migration']
+
+function refuseUnknownDesks(list: string): void {
+  const unknown = list.split(',').filter(desk => !knownDesks.includes(desk))
+  if (unknown.length === 0) return
+  throw new Failure(
+    exitCodes.usage,
+    `--desks does not know ${unknown.map(desk => JSON.stringify(desk)).join(', ')}`,
+    `It takes a list of: ${knownDesks.join(', ')}.`,
+  )
+}
+
+function urlHost(host: string): string {
+  return host.includes(':') ? `[${host}]` : host
+}

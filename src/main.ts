@@ -1,0 +1,44 @@
+#!/usr/bin/env node
+// The command line: reads what was asked, starts it, turns failures into sentences and exit codes.
+
+import { Command } from 'commander'
+import { mooringVersion } from './apiserver/version.ts'
+import { exitCodes, Failure } from './cli/failure.ts'
+import { type UpOptions, up } from './cli/up.ts'
+
+const program = new Command('mooring')
+  .description('IP addresses for machines and virtual machines on Kubernetes.')
+  .version(mooringVersion)
+  .showHelpAfterError()
+
+program
+  .command('up')
+  .description('run a Kubernetes API on this machine, with everything Mooring does')
+  .option('--data <dir>', 'where everything is kept', '.mooring')
+  .option('--listen <host:port>', 'where the API is served', '127.0.0.1:7443')
+  .option('--kubeconfig <file>', 'where to write the kubeconfig (default: kubeconfig in the data directory)')
+  .option('--dashboard <host:port>', 'where dashboard, metrics and health are served', '127.0.0.1:7080')
+  .option('--desks <list>', 'which desks to run: capi, vm, import, machine, migration, or none', 'none')
+  .action(async (options: UpOptions) => {
+    const running = await up(options, line => console.log(line))
+    const stop = (signal: string) => {
+      console.error(`mooring: ${signal}, stopping`)
+      running.stop().then(
+        () => process.exit(0),
+        (error: unknown) => report(error),
+      )
+    }
+    process.once('SIGTERM', stop)
+    process.once('SIGINT', stop)
+  })
+
+function report(error: unknown): never {
+  if (error instanceof Failure) {
+    console.error(`mooring: ${error.message}\n${error.advice}`)
+    process.exit(error.exitCode)
+  }
+  console.error('mooring: this is a fault of ours:', error)
+  process.exit(exitCodes.internal)
+}
+
+program.parseAsync().catch(report)
