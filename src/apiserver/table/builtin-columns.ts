@@ -783,7 +783,7 @@ const builtin = new Map<string, Columns>([
   ],
   [
     'scheduling.k8s.io/PriorityClass',
-    columns(['Name', 'Value:integer', 'Global-Default:boolean', 'Age', '+PreemptionPolicy'], (o, now) => [
+    columns(['Name', 'Value:integer', 'Global-Default:boolean', 'Age', 'PreemptionPolicy'], (o, now) => [
       nameOf(o),
       count(o, 'value'),
       isTrue(o, 'globalDefault'),
