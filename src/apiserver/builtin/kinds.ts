@@ -2,6 +2,7 @@
 // kube-apiserver 1.35. What a kind does beyond being stored is in the file of its family.
 
 import type { ServedKind, Subresource, Verb } from '../kinds/kind.ts'
+import { toAPIVersion } from '../object.ts'
 import { builtinBehaviour } from './behaviour.ts'
 import { builtinDefinitions, builtinSchema } from './types.ts'
 
@@ -248,7 +249,6 @@ export const builtinKinds: readonly ServedKind[] = families.flatMap(family =>
   Object.entries(family.kinds).map(([kind, declaration]): ServedKind => {
     const singular = kind.toLowerCase()
     const schemaName = `${family.package}.${kind}`
-    const schema = builtinSchema(schemaName)
     return {
       group: family.group,
       version: family.version,
@@ -261,11 +261,11 @@ export const builtinKinds: readonly ServedKind[] = families.flatMap(family =>
       namespaced: declaration.clusterWide !== true,
       verbs: declaration.verbs ?? stored,
       subresources: declaration.subresources ?? [],
-      schema,
+      schema: builtinSchema(schemaName),
       definitions: builtinDefinitions,
       schemaName,
       isCustom: false,
-      behaviour: builtinBehaviour(family.group, family.version, kind, schema),
+      behaviour: builtinBehaviour(toAPIVersion(family.group, family.version), kind, schemaName),
     }
   }),
 )

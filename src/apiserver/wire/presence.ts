@@ -4,6 +4,8 @@
 
 import { isObject, setOwn } from '../object.ts'
 import type { Field, MessageType, ValueType } from './message-types.ts'
+import { canonicalQuantity } from './quantity.ts'
+import { canonicalTime } from './time.ts'
 
 /** Brings an object to the form Kubernetes prints, in place. Fields without a type are left alone. */
 export function settlePresence(object: Record<string, unknown>, type: MessageType): void {
@@ -15,9 +17,10 @@ export function settlePresence(object: Record<string, unknown>, type: MessageTyp
 }
 
 /** The value to show; undefined when there is nothing to show. */
-function settled(value: unknown, field: Field): unknown {
-  if (value === null || value === undefined) return ifAbsent(field)
-  settleInside(value, field.type)
+function settled(written: unknown, field: Field): unknown {
+  if (written === null || written === undefined) return ifAbsent(field)
+  settleInside(written, field.type)
+  const value = canonical(written, field.type)
   if (field.presence === 'set' || field.presence === 'null') return value
   if (field.presence === 'always') return isEmpty(value) && isCollection(field.type) ? null : value
   if (field.presence === 'nonzero') return isEmpty(value) ? undefined : value
@@ -46,6 +49,13 @@ function settleInside(value: unknown, type: ValueType): void {
   }
 }
 
+/** Values that have one canonical text however they were written. */
+function canonical(value: unknown, type: ValueType): unknown {
+  if (type.is === 'quantity') return canonicalQuantity(value)
+  if (type.is === 'time' || type.is === 'microTime') return canonicalTime(value, type.is)
+  return value
+}
+
 function settleItems(items: unknown[], type: ValueType): void {
   for (const [i, item] of items.entries()) {
     if (item === null) items[i] = zeroOf(type)
@@ -56,7 +66,10 @@ function settleItems(items: unknown[], type: ValueType): void {
 function settleEntries(map: Record<string, unknown>, type: ValueType): void {
   for (const key of Object.keys(map)) {
     if (map[key] === null) setOwn(map, key, type.is === 'bytes' ? '' : zeroOf(type))
-    else settleInside(map[key], type)
+    else {
+      settleInside(map[key], type)
+      setOwn(map, key, canonical(map[key], type))
+    }
   }
 }
 

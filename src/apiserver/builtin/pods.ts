@@ -1,0 +1,83 @@
+// Pods and pod templates.
+
+import type { Behaviour } from '../kinds/kind.ts'
+import { clone, equal, type KubeObject } from '../object.ts'
+import { parseQuantity } from '../wire/quantity.ts'
+import { type Fields, items, part, text } from './fields.ts'
+import { checkNewPod, checkPodChange, checkPodSpec, checkPodTemplate } from './pod-checks.ts'
+import { containersOf, defaultPod, defaultPodTemplate } from './pod-defaults.ts'
+
+const specText = (field: string) => (pod: KubeObject) => text(part(pod, 'spec')?.[field])
+const statusText = (field: string) => (pod: KubeObject) => text(part(pod, 'status')?.[field])
+
+export const pods: Behaviour = {
+  applyDefaults: defaultPod,
+  prepareForCreate(pod, { now }) {
+    const status: Fields = { phase: 'Pending', qosClass: qualityOfService(part(pod, 'spec')) }
+    if (items(part(pod, 'spec')?.schedulingGates).length > 0) {
+      status.conditions = [
+        {
+          type: 'PodScheduled',
+          status: 'False',
+          reason: 'SchedulingGated',
+          message: 'Scheduling is blocked due to non-empty scheduling gates',
+          lastProbeTime: null,
+          lastTransitionTime: `${now.toISOString().slice(0, 19)}Z`,
+        },
+      ]
+    }
+    pod.status = status
+  },
+  prepareForUpdate(pod, old) {
+    pod.status = clone(old.status)
+  },
+  validate: pod => checkPodSpec(part(pod, 'spec') ?? {}, 'spec'),
+  validateNew: pod => checkNewPod(part(pod, 'spec') ?? {}),
+  validateUpdate: (pod, old) =>
+    equal(pod.spec, old.spec) ? [] : checkPodChange(part(pod, 'spec') ?? {}, part(old, 'spec') ?? {}),
+  fields: {
+    'spec.nodeName': specText('nodeName'),
+    'spec.restartPolicy': specText('restartPolicy'),
+    'spec.schedulerName': specText('schedulerName'),
+    'spec.serviceAccountName': specText('serviceAccountName'),
+    'spec.hostNetwork': pod => String(part(pod, 'spec')?.hostNetwork === true),
+    'status.phase': statusText('phase'),
+    'status.podIP': statusText('podIP'),
+    'status.nominatedNodeName': statusText('nominatedNodeName'),
+  },
+  hasGeneration: true,
+}
+
+export const podTemplates: Behaviour = {
+  applyDefaults: object => defaultPodTemplate(part(object, 'template')),
+  validate: object => checkPodTemplate(part(object, 'template'), 'template'),
+  hasGeneration: true,
+}
+
+const counted = ['cpu', 'memory']
+
+/**
+ * Guaranteed: every container limits cpu and memory and asks for exactly that. BestEffort: nobody asks for anything.
+ * Burstable: the rest.
+ */
+export function qualityOfService(spec: Fields | undefined): 'Guaranteed' | 'Burstable' | 'BestEffort' {
+  const containers = containersOf(spec).filter(container => !items(spec?.ephemeralContainers).includes(container))
+  const amounts = containers.map(container => ({
+    requests: positiveAmounts(part(container, 'resources', 'requests')),
+    limits: positiveAmounts(part(container, 'resources', 'limits')),
+  }))
+  if (amounts.every(({ requests, limits }) => requests.size === 0 && limits.size === 0)) return 'BestEffort'
+  const isGuaranteed = amounts.every(({ requests, limits }) =>
+    counted.every(name => limits.has(name) && (requests.get(name) ?? limits.get(name)) === limits.get(name)),
+  )
+  return isGuaranteed ? 'Guaranteed' : 'Burstable'
+}
+
+function positiveAmounts(list: Fields | undefined): Map<string, bigint> {
+  const amounts = new Map<string, bigint>()
+  for (const name of counted) {
+    const quantity = parseQuantity(String(list?.[name] ?? ''))
+    if (quantity !== undefined && quantity.nanos > 0n) amounts.set(name, quantity.nanos)
+  }
+  return amounts
+}

@@ -1,0 +1,224 @@
+// Small kinds that others read: disruption budgets, priorities, leases, autoscalers, runtime classes, certificate
+// requests and API registrations.
+
+import { type Fault, forbidden, invalid, notSupported, required } from '../faults.ts'
+import type { Behaviour } from '../kinds/kind.ts'
+import { checkLabel } from '../names.ts'
+import { clone, type KubeObject } from '../object.ts'
+import { ensure, type Fields, fill, isAbsent, items, part, text } from './fields.ts'
+import { checkAtMostAll, checkCountOrPercent, numberOf } from './number-checks.ts'
+import { checkSelector } from './selector-checks.ts'
+
+const specOf = (object: KubeObject): Fields => part(object, 'spec') ?? {}
+
+export const disruptionBudgets: Behaviour = {
+  prepareForCreate(object) {
+    object.status = { disruptionsAllowed: 0, currentHealthy: 0, desiredHealthy: 0, expectedPods: 0 }
+  },
+  validate(object) {
+    const spec = specOf(object)
+    const faults: Fault[] = []
+    const counts = ['minAvailable', 'maxUnavailable'].filter(field => !isAbsent(spec[field]))
+    if (counts.length === 2) {
+      faults.push(invalid('spec', toGoBudget(spec), 'minAvailable and maxUnavailable cannot be both set'))
+    }
+    for (const field of counts) {
+      const path = `spec.${field}`
+      faults.push(...checkCountOrPercent(spec[field], path), ...checkAtMostAll(spec[field], path))
+    }
+    return [...faults, ...checkSelector(part(spec, 'selector'), 'spec.selector')]
+  },
+  hasGeneration: true,
+}
+
+/** Kubernetes shows the whole budget here, under the names its code has for it. */
+function toGoBudget(spec: Fields): Fields {
+  return {
+    MinAvailable: spec.minAvailable,
+    Selector: spec.selector ?? null,
+    MaxUnavailable: spec.maxUnavailable,
+    UnhealthyPodEvictionPolicy: spec.unhealthyPodEvictionPolicy ?? null,
+  }
+}
+
+const highestUserPriority = 1_000_000_000
+const preemptionPolicies = ['PreemptLowerPriority', 'Never']
+const systemPriorities = new Map([
+  ['system-node-critical', 2_000_001_000],
+  ['system-cluster-critical', 2_000_000_000],
+])
+
+export const priorityClasses: Behaviour = {
+  applyDefaults: object => fill(object, 'preemptionPolicy', 'PreemptLowerPriority'),
+  validate(object) {
+    const name = object.metadata.name ?? ''
+    const value = numberOf(object.value) ?? 0
+    const faults: Fault[] = []
+    if (name.startsWith('system-')) faults.push(...checkSystemPriority(name, value, object.globalDefault === true))
+    else if (value > highestUserPriority) {
+      faults.push(forbidden('value', `maximum allowed value of a user defined priority is ${highestUserPriority}`))
+    }
+    if (!preemptionPolicies.includes(text(object.preemptionPolicy))) {
+      faults.push(notSupported('preemptionPolicy', object.preemptionPolicy, preemptionPolicies))
+    }
+    return faults
+  },
+  validateUpdate(object, old) {
+    const faults: Fault[] = []
+    if (object.value !== old.value) faults.push(forbidden('value', 'may not be changed in an update.'))
+    if (object.preemptionPolicy !== old.preemptionPolicy) {
+      faults.push(invalid('preemptionPolicy', object.preemptionPolicy, 'field is immutable'))
+    }
+    return faults
+  },
+  hasGeneration: true,
+}
+
+function checkSystemPriority(name: string, value: number, isDefault: boolean): Fault[] {
+  const expected = systemPriorities.get(name)
+  const complaint = systemComplaint(name, expected, value, isDefault)
+  if (complaint === undefined) return []
+  const why = `priority class names with 'system-' prefix are reserved for system use only. error: ${complaint}`
+  return [forbidden('metadata.name', why)]
+}
+
+function systemComplaint(name: string, expected: number | undefined, value: number, isDefault: boolean) {
+  if (expected === undefined) return `${name} is not a known system priority class`
+  if (expected !== value) return `value of ${name} PriorityClass must be ${expected}`
+  return isDefault ? `globalDefault of ${name} PriorityClass must be false` : undefined
+}
+
+export const leases: Behaviour = {
+  validate(object) {
+    const spec = specOf(object)
+    const faults: Fault[] = []
+    const seconds = numberOf(spec.leaseDurationSeconds)
+    if (seconds !== undefined && seconds <= 0) {
+      faults.push(invalid('spec.leaseDurationSeconds', seconds, 'must be greater than 0'))
+    }
+    const transitions = numberOf(spec.leaseTransitions)
+    if (transitions !== undefined && transitions < 0) {
+      faults.push(invalid('spec.leaseTransitions', transitions, 'must be greater than or equal to 0'))
+    }
+    if (text(spec.preferredHolder) !== '' && text(spec.strategy) === '') {
+      faults.push(forbidden('spec.preferredHolder', 'may only be specified if `strategy` is defined'))
+    }
+    return faults
+  },
+}
+
+const scaleUp = {
+  stabilizationWindowSeconds: 0,
+  selectPolicy: 'Max',
+  policies: [
+    { type: 'Pods', value: 4, periodSeconds: 15 },
+    { type: 'Percent', value: 100, periodSeconds: 15 },
+  ],
+}
+const scaleDown = { selectPolicy: 'Max', policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] }
+const defaultCPU = 80
+
+export const autoscalers: Behaviour = {
+  applyDefaults(object) {
+    const spec = part(object, 'spec')
+    if (spec === undefined) return
+    fill(spec, 'minReplicas', 1)
+    if (items(spec.metrics).length === 0) {
+      const target = { type: 'Utilization', averageUtilization: defaultCPU }
+      spec.metrics = [{ type: 'Resource', resource: { name: 'cpu', target } }]
+    }
+    const behavior = part(spec, 'behavior')
+    if (behavior === undefined) return
+    for (const [direction, rules] of [['scaleUp', scaleUp] as const, ['scaleDown', scaleDown] as const]) {
+      const own = ensure(behavior, direction)
+      for (const [field, value] of Object.entries(rules)) fill(own, field, clone(value))
+    }
+  },
+  prepareForCreate(object) {
+    object.status = { desiredReplicas: 0, currentMetrics: null }
+  },
+  validate: checkAutoscaler,
+}
+
+export const oldAutoscalers: Behaviour = {
+  applyDefaults: object => fill(part(object, 'spec'), 'minReplicas', 1),
+  prepareForCreate(object) {
+    fill(part(object, 'spec'), 'targetCPUUtilizationPercentage', defaultCPU)
+    object.status = { currentReplicas: 0, desiredReplicas: 0 }
+  },
+  validate: checkAutoscaler,
+}
+
+function checkAutoscaler(object: KubeObject): Fault[] {
+  const spec = specOf(object)
+  const faults: Fault[] = []
+  const min = numberOf(spec.minReplicas) ?? 1
+  const max = numberOf(spec.maxReplicas) ?? 0
+  if (min < 1) faults.push(invalid('spec.minReplicas', min, 'must be greater than or equal to 1'))
+  if (max < 1) faults.push(invalid('spec.maxReplicas', max, 'must be greater than 0'))
+  if (max < min) faults.push(invalid('spec.maxReplicas', max, 'must be greater than or equal to `minReplicas`'))
+  const target = part(spec, 'scaleTargetRef') ?? {}
+  for (const field of ['kind', 'name'])
+    if (text(target[field]) === '') faults.push(required(`spec.scaleTargetRef.${field}`))
+  return faults
+}
+
+export const runtimeClasses: Behaviour = {
+  validate(object) {
+    const handler = text(object.handler)
+    return checkLabel(handler).map(why => invalid('handler', handler, why))
+  },
+  validateUpdate: (object, old) =>
+    object.handler === old.handler ? [] : [invalid('handler', object.handler, 'field is immutable')],
+}
+
+export const certificateRequests: Behaviour = {
+  prepareForCreate(object, { user }) {
+    const spec = part(object, 'spec')
+    if (spec !== undefined) {
+      delete spec.extra
+      delete spec.uid
+      spec.username = user.username
+      spec.groups = [...user.groups]
+      if (user.uid !== undefined && user.uid !== '') spec.uid = user.uid
+    }
+    object.status = {}
+  },
+  prepareForUpdate(object, old) {
+    object.spec = clone(old.spec)
+  },
+  validate(object) {
+    const spec = specOf(object)
+    const faults: Fault[] = []
+    if (items(spec.usages).length === 0 && !(Array.isArray(spec.usages) && spec.usages.length > 0)) {
+      faults.push(required('spec.usages'))
+    }
+    if (text(spec.signerName) === '') faults.push(required('spec.signerName'))
+    return faults
+  },
+  fields: { 'spec.signerName': object => text(part(object, 'spec')?.signerName) },
+}
+
+export const apiServices: Behaviour = {
+  applyDefaults: object => fill(part(object, 'spec', 'service'), 'port', 443),
+  prepareForCreate(object) {
+    object.status = {}
+  },
+  validate(object) {
+    const spec = specOf(object)
+    const expected = `${text(spec.version)}.${text(spec.group)}`
+    const faults: Fault[] = []
+    if (object.metadata.name !== expected) {
+      const why = `must be \`spec.version+"."+spec.group\`: "${expected}"`
+      faults.push(invalid('metadata.name', object.metadata.name, why))
+    }
+    for (const field of ['groupPriorityMinimum', 'versionPriority']) {
+      const priority = numberOf(spec[field]) ?? 0
+      const max = field === 'versionPriority' ? 1000 : 20_000
+      if (priority <= 0 || priority > max) {
+        faults.push(invalid(`spec.${field}`, priority, `must be positive and less than ${max}`))
+      }
+    }
+    return faults
+  },
+}
