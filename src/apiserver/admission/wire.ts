@@ -1,0 +1,332 @@
+// How webhooks are called: POST of JSON over HTTPS, answered with JSON, within a time. One pool of kept-alive
+// connections per webhook address and authority. A service is reached where `resolveService` says, but must prove to be
+// `name.namespace.svc`, as its certificate says. Redirects are not followed: they would carry the object to a place the
+// administrator never wrote down.
+//
+// Every failure is a `WebhookCallError` whose message is what a Go client would say, since that is what people search.
+
+import type { Dispatcher } from 'undici'
+import { Pool } from 'undici'
+import { webhookAnswerBytesMax, webhookPoolsMax } from '../../limits.ts'
+import { quote } from '../faults.ts'
+import { JSONSyntaxError, parseJSON, stringify } from '../json.ts'
+import type { JSONValue } from '../object.ts'
+import { getOwn, isObject } from '../object.ts'
+
+export interface WebhookAddress {
+  readonly url?: string
+  readonly service?: {
+    readonly namespace: string
+    readonly name: string
+    readonly path?: string
+    readonly port?: number
+  }
+  /** Authorities to trust, as PEM text; without them, those of the system. */
+  readonly ca?: string
+}
+
+export interface PostOptions {
+  readonly timeoutSeconds?: number
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal?: AbortSignal
+}
+
+export type PostToWebhook = (address: WebhookAddress, body: unknown, options: PostOptions) => Promise<JSONValue>
+
+/** Where a service can be reached; throws or returns undefined when nowhere. */
+export type ResolveService = (
+  namespace: string,
+  name: string,
+  port: number,
+) => Promise<{ host: string; port: number } | undefined> | { host: string; port: number } | undefined
+
+export interface WireOptions {
+  readonly resolveService: ResolveService
+  /** A signal that aborts after so many seconds. */
+  readonly timeout: (seconds: number) => AbortSignal
+}
+
+export interface WebhookWire {
+  readonly post: PostToWebhook
+  close(): Promise<void>
+}
+
+export class WebhookCallError extends Error {
+  override readonly name = 'WebhookCallError'
+}
+
+/** Between requests. Go servers close idle connections after 90 seconds or more; better we close first. */
+const keepAliveMs = 30_000
+const connectTimeoutMs = 30_000
+
+export function createWebhookWire({ resolveService, timeout }: WireOptions): WebhookWire {
+  const pools = new Map<string, Pool>()
+
+  function poolFor(target: Target, ca: string | undefined): Pool {
+    const key = JSON.stringify([target.origin, target.serverName, ca])
+    const existing = pools.get(key)
+    if (existing) {
+      pools.delete(key)
+      pools.set(key, existing)
+      return existing
+    }
+    const pool = new Pool(target.origin, {
+      connect: {
+        ...(ca !== undefined && { ca }),
+        ...(target.isService && { servername: target.serverName }),
+        timeout: connectTimeoutMs,
+      },
+      keepAliveTimeout: keepAliveMs,
+      // A webhook's own timeout governs; these only guard against one that has none.
+      headersTimeout: 60_000,
+      bodyTimeout: 60_000,
+      maxResponseSize: webhookAnswerBytesMax,
+      pipelining: 1,
+    })
+    pools.set(key, pool)
+    if (pools.size > webhookPoolsMax) {
+      const [oldestKey, oldest] = pools.entries().next().value ?? []
+      if (oldestKey !== undefined) pools.delete(oldestKey)
+      // Requests under way are finished before its connections close.
+      void oldest?.close().catch(() => undefined)
+    }
+    return pool
+  }
+
+  async function post(
+    address: WebhookAddress,
+    body: unknown,
+    { timeoutSeconds, signal }: PostOptions,
+  ): Promise<JSONValue> {
+    const url = shownURL(address, timeoutSeconds)
+    const limits = [signal, timeoutSeconds === undefined ? undefined : timeout(timeoutSeconds)].filter(
+      s => s !== undefined,
+    )
+    const limit = AbortSignal.any(limits)
+    const target = await resolve(url, address, resolveService)
+    const text = stringify(body)
+    try {
+      return await exchange(target, text, limit)
+    } catch (error) {
+      if (error instanceof WebhookCallError) throw error
+      throw new WebhookCallError(`Post ${quote(url.href)}: ${describe(error, target, limit)}`, { cause: error })
+    }
+  }
+
+  async function exchange(target: Target, text: string, signal: AbortSignal): Promise<JSONValue> {
+    const send = () =>
+      poolFor(target, target.ca).request({
+        method: 'POST',
+        path: target.path,
+        headers: { host: target.host, 'content-type': 'application/json', accept: 'application/json, */*' },
+        body: text,
+        signal,
+      })
+    const response = await send().catch((error: unknown) => {
+      // A kept connection may have been closed by the other side just as we used it; it then never saw the request.
+      if (codeOf(error) === 'UND_ERR_SOCKET' && !signal.aborted) return send()
+      throw error
+    })
+    return readAnswer(response)
+  }
+
+  return {
+    post,
+    close: async () => {
+      const open = [...pools.values()]
+      pools.clear()
+      await Promise.all(open.map(pool => pool.destroy()))
+    },
+  }
+}
+
+interface Target {
+  readonly origin: string
+  readonly path: string
+  /** For the Host header. */
+  readonly host: string
+  /** What the certificate must say. */
+  readonly serverName: string
+  readonly isService: boolean
+  readonly ca: string | undefined
+  /** Where the connection goes, for messages. */
+  readonly dialed: string
+}
+
+function shownURL({ url, service }: WebhookAddress, timeoutSeconds: number | undefined): URL {
+  const query = timeoutSeconds === undefined ? '' : `?timeout=${timeoutSeconds}s`
+  if (service) {
+    const path = service.path ?? ''
+    const origin = `https://${service.name}.${service.namespace}.svc`
+    return withPort(new URL(`${origin}${path.startsWith('/') ? '' : '/'}${path}${query}`), service.port ?? 443)
+  }
+  if (url === undefined || url === '')
+    throw new WebhookCallError('webhook configuration must have either service or URL')
+  try {
+    const parsed = new URL(url)
+    parsed.search = query
+    if (parsed.protocol === 'https:') return parsed
+  } catch (cause) {
+    throw new WebhookCallError(`Unparsable URL: parse ${quote(url)}: invalid URI for request`, { cause })
+  }
+  throw new WebhookCallError(`the URL ${quote(url)} does not begin with https://`)
+}
+
+/** The port is always shown for services, even the usual one. */
+function withPort(url: URL, port: number): URL {
+  const shown = new URL(url)
+  shown.port = String(port)
+  if (port !== 443) return shown
+  return Object.defineProperty(shown, 'href', { value: url.href.replace(`//${url.host}`, `//${url.host}:443`) })
+}
+
+async function resolve(url: URL, address: WebhookAddress, resolveService: ResolveService): Promise<Target> {
+  const path = `${url.pathname}${url.search}`
+  const { service, ca } = address
+  if (!service) {
+    const port = url.port || '443'
+    const serverName = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
+    return {
+      origin: url.origin,
+      path,
+      host: url.host,
+      serverName,
+      isService: false,
+      ca,
+      dialed: `${url.hostname}:${port}`,
+    }
+  }
+  const port = service.port ?? 443
+  const place = await find(url, service, port, resolveService)
+  const host = place.host.includes(':') ? `[${place.host}]` : place.host
+  return {
+    origin: `https://${host}:${place.port}`,
+    path,
+    host: `${url.hostname}:${port}`,
+    serverName: url.hostname,
+    isService: true,
+    ca,
+    dialed: `${host}:${place.port}`,
+  }
+}
+
+async function find(
+  url: URL,
+  { namespace, name }: { namespace: string; name: string },
+  port: number,
+  resolveService: ResolveService,
+): Promise<{ host: string; port: number }> {
+  const failed = (why: string, cause?: unknown) => new WebhookCallError(`Post ${quote(url.href)}: ${why}`, { cause })
+  let place: { host: string; port: number } | undefined
+  try {
+    place = await resolveService(namespace, name, port)
+  } catch (error) {
+    throw failed(error instanceof Error ? error.message : String(error), error)
+  }
+  if (place === undefined) throw failed(`service ${quote(name)} not found`)
+  return place
+}
+
+async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData): Promise<JSONValue> {
+  const text = await body.text()
+  if (statusCode < 200 || statusCode > 206) {
+    throw new WebhookCallError(statusMessage(text) ?? genericMessage(statusCode, text, headers['content-type']))
+  }
+  try {
+    return parseJSON(text).value
+  } catch (error) {
+    if (!(error instanceof JSONSyntaxError)) throw error
+    throw new WebhookCallError(`couldn't get version/kind; json parse error: ${error.message}`, { cause: error })
+  }
+}
+
+/** What a Status object says, when the webhook answered with one. */
+function statusMessage(text: string): string | undefined {
+  try {
+    const { value } = parseJSON(text)
+    if (getOwn(value, 'kind') !== 'Status' || getOwn(value, 'status') === 'Success') return undefined
+    const message = getOwn(value, 'message')
+    return typeof message === 'string' && message !== '' ? message : 'unknown'
+  } catch {
+    return undefined
+  }
+}
+
+const messages: Readonly<Record<number, string>> = {
+  400: 'the server rejected our request for an unknown reason',
+  401: 'the server has asked for the client to provide credentials',
+  404: 'the server could not find the requested resource',
+  405: 'the server does not allow this method on the requested resource',
+  409: 'the server reported a conflict',
+  422: 'the server rejected our request due to an error in our request',
+  429: 'the server has received too many requests and has asked us to try again later',
+  503: 'the server is currently unable to handle the request',
+  504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
+}
+
+function genericMessage(code: number, text: string, contentType: string | string[] | undefined): string {
+  const isText = contentType === undefined || String(contentType).startsWith('text/')
+  const said = isText ? text.slice(0, 2048).trim() : 'unknown'
+  const known = messages[code]
+  if (known !== undefined) return known
+  if (code === 403 || code === 406 || code === 415) return said
+  if (code >= 500) return `an error on the server (${quote(said)}) has prevented the request from succeeding`
+  return `the server responded with the status code ${code} but did not return more information`
+}
+
+const untrusted = 'tls: failed to verify certificate: x509: certificate signed by unknown authority'
+
+function describe(error: unknown, target: Target, signal: AbortSignal): string {
+  if (signal.aborted) return isTimeout(signal.reason) ? 'context deadline exceeded' : 'context canceled'
+  switch (codeOf(error)) {
+    case 'ECONNREFUSED':
+      return `dial tcp ${target.dialed}: connect: connection refused`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `dial tcp: lookup ${target.serverName}: no such host`
+    case 'EHOSTUNREACH':
+      return `dial tcp ${target.dialed}: connect: no route to host`
+    case 'ETIMEDOUT':
+    case 'UND_ERR_CONNECT_TIMEOUT':
+      return `dial tcp ${target.dialed}: i/o timeout`
+    case 'UND_ERR_HEADERS_TIMEOUT':
+    case 'UND_ERR_BODY_TIMEOUT':
+      return 'context deadline exceeded'
+    case 'UND_ERR_SOCKET':
+      return 'EOF'
+    case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
+      return `the answer is larger than ${webhookAnswerBytesMax} bytes`
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'CERT_SIGNATURE_FAILURE':
+      return untrusted
+    case 'CERT_HAS_EXPIRED':
+    case 'CERT_NOT_YET_VALID':
+      return 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid'
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return `tls: failed to verify certificate: x509: certificate is valid for ${namesIn(error)}, not ${target.serverName}`
+    default:
+      return error instanceof Error ? error.message : String(error)
+  }
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError'
+}
+
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (typeof code === 'string') return code
+  // Several addresses were tried; they failed alike.
+  return error instanceof AggregateError && error.errors.length > 0 ? codeOf(error.errors[0]) : ''
+}
+
+function namesIn(error: unknown): string {
+  const certificate = error instanceof Error && 'cert' in error ? error.cert : undefined
+  const names = isObject(certificate) ? certificate.subjectaltname : undefined
+  if (typeof names !== 'string') return 'other names'
+  return names.replaceAll('DNS:', '').replaceAll('IP Address:', '')
+}
