@@ -2,7 +2,7 @@
 // applies is told here: syntax, media type, another kind or version than the path says, fields that do not exist.
 
 import { parseDocument, parse as parseYAML } from 'yaml'
-import { describeFault, quote } from './faults.ts'
+import { quote } from './faults.ts'
 import { JSONSyntaxError, parseJSON } from './json.ts'
 import type { ServedKind } from './kinds/kind.ts'
 import type { ServedVersion } from './kinds/registry.ts'
@@ -11,6 +11,8 @@ import { checkMetadataShape } from './metadata.ts'
 import { isObject, type JSONValue, type KubeObject, parseAPIVersion, toAPIVersion } from './object.ts'
 import type { FieldValidation } from './options.ts'
 import { badRequest, StatusError } from './status.ts'
+import { wrongType } from './wire/go-types.ts'
+import { messageType } from './wire/message-types.ts'
 import { decodeProtobuf } from './wire/protobuf.ts'
 
 /** Aliases in a YAML body may repeat a node this often; more is a bomb, not a manifest. */
@@ -63,15 +65,11 @@ export function settleStrictness(
 
 /** A builtin field of the wrong JSON type cannot even be decoded on a real server: that is a 400, not a 422. */
 export function refuseWrongTypes(served: ServedVersion, object: KubeObject): void {
-  // To Go, and so to the built-in kinds, null is the same as absent.
-  const wrong = served.compiled
-    .validate(object)
-    .filter(fault => fault.type === 'FieldValueTypeInvalid' && !fault.message.startsWith('Invalid value: "null"'))
-  if (wrong.length === 0) return
-  const { kind, version } = served.kind
-  throw badRequest(
-    `${kind} in version ${quote(version)} cannot be handled as a ${kind}: ${wrong.map(describeFault).join(', ')}`,
-  )
+  const { kind, version, schemaName, definitions } = served.kind
+  const type = messageType(schemaName, definitions)
+  const wrong = type === undefined ? undefined : wrongType(object, type)
+  if (wrong === undefined) return
+  throw badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${kind}: ${wrong}`)
 }
 
 export function decodeBody(kind: ServedKind, source: BodySource): DecodedBody {

@@ -29,7 +29,7 @@ export async function aggregateRoles(world: World, client: LocalClient): Promise
     const outdated = outdatedAggregations([...listObjects(world.store, resource)])
     if (outdated.length === 0) return
     for (const role of outdated) {
-      await client.mergePatch({ resource, name: role.metadata.name ?? '' }, { rules: role['rules'] })
+      await client.mergePatch({ resource, name: role.metadata.name ?? '' }, { rules: role.rules })
     }
   }
 }

@@ -64,7 +64,7 @@ export function negotiate(accept: string | undefined, query: URLSearchParams, of
   for (const range of ranges) {
     const encoding = encodings[range.type]
     if (encoding === undefined || (encoding === 'protobuf' && !offer.protobuf)) continue
-    const as = range.parameters['as']
+    const as = range.parameters.as
     if (as === undefined) return { encoding, view: undefined, pretty }
     const view = viewOf(range.parameters)
     if (view !== undefined && offer.views && encoding !== 'protobuf') return { encoding, view, pretty }
@@ -76,10 +76,10 @@ export function negotiate(accept: string | undefined, query: URLSearchParams, of
 }
 
 function viewOf(parameters: MediaRange['parameters']): Representation['view'] {
-  if (parameters['g'] !== 'meta.k8s.io') return undefined
-  const version = parameters['v']
+  if (parameters.g !== 'meta.k8s.io') return undefined
+  const version = parameters.v
   if (version !== 'v1' && version !== 'v1beta1') return undefined
-  const kind = parameters['as']
+  const kind = parameters.as
   if (kind !== 'Table' && kind !== 'PartialObjectMetadata' && kind !== 'PartialObjectMetadataList') return undefined
   return { kind, version }
 }

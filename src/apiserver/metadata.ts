@@ -189,7 +189,7 @@ function sameOwner(a: OwnerReference, b: OwnerReference): boolean {
 
 /** What is wrong with the shape of `metadata`, before anything else may rely on it. */
 export function checkMetadataShape(object: Record<string, unknown>): string | undefined {
-  const metadata = object['metadata']
+  const metadata = object.metadata
   if (metadata === undefined || metadata === null) return undefined
   if (typeof metadata !== 'object' || Array.isArray(metadata)) return 'metadata must be an object'
   const fields = metadata as Record<string, unknown>
@@ -205,11 +205,11 @@ export function checkMetadataShape(object: Record<string, unknown>): string | un
     const value = fields[field]
     if (value !== undefined && value !== null && !Array.isArray(value)) return `metadata.${field} must be a list`
   }
-  const finalizers = fields['finalizers']
+  const finalizers = fields.finalizers
   if (Array.isArray(finalizers) && finalizers.some(item => typeof item !== 'string')) {
     return 'metadata.finalizers must be a list of strings'
   }
-  const owners = fields['ownerReferences']
+  const owners = fields.ownerReferences
   if (Array.isArray(owners) && owners.some(item => typeof item !== 'object' || item === null || Array.isArray(item))) {
     return 'metadata.ownerReferences must be a list of objects'
   }

@@ -59,27 +59,27 @@ export function readWriteOptions(query: URLSearchParams, kind: OptionsKind, isAp
 export function readDeleteOptions(query: URLSearchParams, body: unknown): DeleteOptions {
   const given = isObject(body) ? body : fromQuery(query)
   const faults: Fault[] = []
-  const policy = given['propagationPolicy'] ?? undefined
-  const orphan = given['orphanDependents'] ?? undefined
+  const policy = given.propagationPolicy ?? undefined
+  const orphan = given.orphanDependents ?? undefined
   if (policy !== undefined && orphan !== undefined) {
     faults.push(invalid('propagationPolicy', policy, 'orphanDependents and deletionPropagation cannot be both set'))
   } else if (policy !== undefined && !['Foreground', 'Background', 'Orphan'].includes(String(policy))) {
     faults.push(notSupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan', 'nil']))
   }
-  const dryRun = Array.isArray(given['dryRun']) ? given['dryRun'].map(String) : query.getAll('dryRun')
+  const dryRun = Array.isArray(given.dryRun) ? given.dryRun.map(String) : query.getAll('dryRun')
   faults.push(...checkDryRun(dryRun))
   if (faults.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'DeleteOptions' }, '', faults)
 
-  const preconditions = isObject(given['preconditions']) ? given['preconditions'] : {}
+  const preconditions = isObject(given.preconditions) ? given.preconditions : {}
   return {
     dryRun: dryRun.includes('All'),
-    gracePeriodSeconds: typeof given['gracePeriodSeconds'] === 'number' ? given['gracePeriodSeconds'] : undefined,
+    gracePeriodSeconds: typeof given.gracePeriodSeconds === 'number' ? given.gracePeriodSeconds : undefined,
     propagationPolicy: policy as DeleteOptions['propagationPolicy'],
     orphanDependents: typeof orphan === 'boolean' ? orphan : undefined,
     preconditions: {
-      ...(typeof preconditions['uid'] === 'string' && { uid: preconditions['uid'] }),
-      ...(typeof preconditions['resourceVersion'] === 'string' && {
-        resourceVersion: preconditions['resourceVersion'],
+      ...(typeof preconditions.uid === 'string' && { uid: preconditions.uid }),
+      ...(typeof preconditions.resourceVersion === 'string' && {
+        resourceVersion: preconditions.resourceVersion,
       }),
     },
   }

@@ -47,7 +47,8 @@ export function parseRequest(method: string, target: string): ResourceRequest | 
   const groupVersion = root === 'api' ? parts.slice(1, 2) : root === 'apis' ? parts.slice(1, 3) : []
   const rest = parts.slice(root === 'api' ? 2 : 3)
   const verb = verbs[method]
-  if (rest.length === 0 || verb === undefined) return plain
+  const isAPI = root === 'api' || root === 'apis'
+  if (!isAPI || rest.length === 0 || verb === undefined) return plain
 
   const group = root === 'api' ? '' : (groupVersion[0] ?? '')
   const version = groupVersion.at(-1) ?? ''

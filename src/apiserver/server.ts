@@ -155,7 +155,9 @@ function followRBAC({ store, registry, rbac }: World): () => void {
     })
     return () => watch.stop()
   })
-  return () => stops.forEach(stop => stop())
+  return () => {
+    for (const stop of stops) stop()
+  }
 }
 
 function need(registry: Registry, group: string, plural: string): Resource {

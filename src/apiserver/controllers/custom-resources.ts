@@ -24,9 +24,9 @@ interface Condition {
 }
 
 interface DefinitionStatus {
-  conditions?: Condition[]
-  acceptedNames?: Partial<Names>
-  storedVersions?: string[]
+  conditions?: Condition[] | null
+  acceptedNames?: Partial<Names> | null
+  storedVersions?: string[] | null
 }
 
 export interface CustomResources {
@@ -52,7 +52,7 @@ export function createCustomResources(
     if (definition === undefined) return unserve(name)
     const { status, conflict } = judge(definition)
     if (isEstablished(status)) serve(definition)
-    const names = (definition['status'] ?? {}) as DefinitionStatus
+    const names = (definition.status ?? {}) as DefinitionStatus
     if (!equal(status, names))
       await client.mergePatch({ resource: definitions, name, subresource: 'status' }, { status })
     if (conflict === undefined) serve(definition)
@@ -62,12 +62,12 @@ export function createCustomResources(
   }
 
   function judge(definition: KubeObject) {
-    const spec = definition['spec'] as DefinitionSpec
-    const old = (definition['status'] ?? {}) as DefinitionStatus
+    const spec = definition.spec as DefinitionSpec
+    const old = (definition.status ?? {}) as DefinitionStatus
     const others = [...listObjects(world.store, definitions)]
       .filter(other => other.metadata.uid !== definition.metadata.uid)
-      .filter(other => (other['spec'] as DefinitionSpec).group === spec.group)
-      .map(other => ((other['status'] ?? {}) as DefinitionStatus).acceptedNames ?? {})
+      .filter(other => (other.spec as DefinitionSpec).group === spec.group)
+      .map(other => ((other.status ?? {}) as DefinitionStatus).acceptedNames ?? {})
     const { accepted, conflict } = judgeNames(spec.names, old.acceptedNames ?? {}, others)
     const now = toTimestamp(world.now())
     let conditions = old.conditions ?? []
@@ -109,13 +109,13 @@ export function createCustomResources(
     world.registry.remove(known.group, known.plural)
     // Names are free again: whoever waited for them may have them.
     for (const other of listObjects(world.store, definitions)) {
-      if ((other['spec'] as DefinitionSpec).group === known.group) worker.mark(other.metadata.name ?? '')
+      if ((other.spec as DefinitionSpec).group === known.group) worker.mark(other.metadata.name ?? '')
     }
   }
 
   async function cleanUp(definition: KubeObject, status: DefinitionStatus): Promise<void> {
     const name = definition.metadata.name ?? ''
-    const spec = definition['spec'] as DefinitionSpec
+    const spec = definition.spec as DefinitionSpec
     const resource = world.registry.find(spec.group, spec.names.plural)
     if (resource !== undefined && isEstablished(status)) {
       const left = [...listObjects(world.store, resource)]
@@ -133,7 +133,7 @@ export function createCustomResources(
   return {
     start() {
       for (const definition of listObjects(world.store, definitions)) {
-        if (isEstablished((definition['status'] ?? {}) as DefinitionStatus)) serve(definition)
+        if (isEstablished((definition.status ?? {}) as DefinitionStatus)) serve(definition)
         worker.mark(definition.metadata.name ?? '')
       }
       const watch = world.store.watch(definitions.keyPrefix, world.store.revision, change => {
@@ -155,8 +155,8 @@ function isNotDeleting(object: KubeObject): boolean {
   return !object.metadata.deletionTimestamp
 }
 
-function isEstablished({ conditions = [] }: DefinitionStatus): boolean {
-  return conditions.some(
+function isEstablished({ conditions }: DefinitionStatus): boolean {
+  return (conditions ?? []).some(
     condition => isObject(condition) && condition.type === 'Established' && condition.status === 'True',
   )
 }

@@ -59,7 +59,7 @@ export function createNamespaces(
         metadata: { name: rootCA, annotations: rootCANote },
         data,
       })
-    } else if (!equal(root['data'], data)) {
+    } else if (!equal(root.data, data)) {
       await client.mergePatch({ resource: configMaps, namespace: name, name: rootCA }, { data })
     }
   }
@@ -75,8 +75,8 @@ export function createNamespaces(
 
   async function empty(namespace: KubeObject): Promise<void> {
     const name = namespace.metadata.name ?? ''
-    const spec = isObject(namespace['spec']) ? namespace['spec'] : {}
-    const finalizers = Array.isArray(spec['finalizers']) ? spec['finalizers'] : []
+    const spec = isObject(namespace.spec) ? namespace.spec : {}
+    const finalizers = Array.isArray(spec.finalizers) ? spec.finalizers : []
     if (!finalizers.includes('kubernetes')) return
     let left = 0
     const seen = new Set<string>()
@@ -101,9 +101,9 @@ export function createNamespaces(
 
   /** What still keeps the namespace, in the conditions that people look at. */
   async function report(namespace: KubeObject, left: number): Promise<void> {
-    const status = isObject(namespace['status']) ? namespace['status'] : {}
+    const status = isObject(namespace.status) ? namespace.status : {}
     const time = toTimestamp(world.now())
-    const old = (Array.isArray(status['conditions']) ? status['conditions'] : []) as Condition[]
+    const old = (Array.isArray(status.conditions) ? status.conditions : []) as Condition[]
     const conditions = describe(left).map(wanted => {
       const known = old.find(condition => condition.type === wanted.type)
       return known?.status === wanted.status ? { ...known, ...wanted } : { ...wanted, lastTransitionTime: time }

@@ -60,7 +60,7 @@ async function serve(world: World, call: Call, form: Representation): Promise<Wi
 function identify({ authenticate, authorize }: HandlerParts, wire: WireRequest): UserInfo {
   const user = authenticate({
     peerCertificate: wire.peerCertificate,
-    authorization: wire.headers['authorization']?.[0],
+    authorization: wire.headers.authorization?.[0],
   })
   return impersonate(user, wire.headers, authorize)
 }

@@ -70,7 +70,9 @@ export function createListener({ handler, certificate, ca }: ListenerOptions): L
         stopping.abort(new Error('the server is stopping'))
         server.close(() => resolve())
         // Answers in flight are small and local; whoever has not taken theirs by the next turn is idle or gone.
-        setImmediate(() => sockets.forEach(socket => socket.destroySoon()))
+        setImmediate(() => {
+          for (const socket of sockets) socket.destroySoon()
+        })
       }),
   }
 }

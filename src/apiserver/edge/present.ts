@@ -199,8 +199,8 @@ const frames = new WeakMap<Entry, Map<string, Buffer>>()
 /** One event is encoded once, however many watches want it. */
 function storedFrame(call: Call, event: WatchEvent): Buffer {
   if (event.type === 'BOOKMARK') return bookmarkFrame(call, event)
-  let known = frames.get(event.entry)
-  if (known === undefined) frames.set(event.entry, (known = new Map()))
+  const known = frames.get(event.entry) ?? new Map<string, Buffer>()
+  frames.set(event.entry, known)
   const made = known.get(event.type)
   if (made !== undefined) return made
   const frame = Buffer.concat([Buffer.from(`{"type":"${event.type}","object":`), event.entry.value, Buffer.from('}\n')])

@@ -1,6 +1,6 @@
 // The resources that are there from the start, each with its one stored form.
 
-import { toCoreEvent, toEventsV1 } from '../builtin/events.ts'
+import { toCoreEvent, toEventsV1 } from '../builtin/event.ts'
 import { builtinKinds } from '../builtin/kinds.ts'
 import { type KubeObject, toAPIVersion } from '../object.ts'
 import { type CompiledSchema, compileSchema } from '../schema/structural.ts'

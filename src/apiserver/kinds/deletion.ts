@@ -25,9 +25,9 @@ const rules: Record<string, DeletionRule> = {
   '/Pod': { showsDeleted: true, graceSeconds: podGrace },
   '/Namespace': {
     showsDeleted: true,
-    isHeldBack: namespace => (fieldsOf(namespace['spec'])['finalizers'] as unknown[] | undefined)?.length !== undefined,
+    isHeldBack: namespace => ((fieldsOf(namespace.spec).finalizers ?? []) as unknown[]).length > 0,
     begin: namespace => {
-      namespace['status'] = { ...fieldsOf(namespace['status']), phase: 'Terminating' }
+      namespace.status = { ...fieldsOf(namespace.status), phase: 'Terminating' }
     },
   },
   '/Service': shown,
@@ -51,10 +51,10 @@ export function deletionRule(kind: ServedKind): DeletionRule {
 
 /** A pod that runs somewhere is given the time it asked for; one that never ran, or has ended, is not. */
 function podGrace(pod: KubeObject, asked: number | undefined): number {
-  const spec = fieldsOf(pod['spec'])
-  const phase = fieldsOf(pod['status'])['phase']
-  if (!spec['nodeName'] || phase === 'Failed' || phase === 'Succeeded') return 0
-  const seconds = asked ?? Number(spec['terminationGracePeriodSeconds'] ?? 30)
+  const spec = fieldsOf(pod.spec)
+  const phase = fieldsOf(pod.status).phase
+  if (!spec.nodeName || phase === 'Failed' || phase === 'Succeeded') return 0
+  const seconds = asked ?? Number(spec.terminationGracePeriodSeconds ?? 30)
   return seconds < 0 ? 1 : seconds
 }
 
@@ -62,10 +62,8 @@ function podGrace(pod: KubeObject, asked: number | undefined): number {
 function beginEndOfKind(definition: KubeObject, now: Date): void {
   const finalizers = definition.metadata.finalizers ?? []
   if (!finalizers.includes(crdFinalizer)) definition.metadata.finalizers = [...finalizers, crdFinalizer]
-  const status = fieldsOf(definition['status'])
-  const others = ((status['conditions'] ?? []) as unknown[]).filter(
-    item => !isObject(item) || item['type'] !== 'Terminating',
-  )
+  const status = fieldsOf(definition.status)
+  const others = ((status.conditions ?? []) as unknown[]).filter(item => !isObject(item) || item.type !== 'Terminating')
   const terminating = {
     type: 'Terminating',
     status: 'True',
@@ -73,7 +71,7 @@ function beginEndOfKind(definition: KubeObject, now: Date): void {
     reason: 'InstanceDeletionPending',
     message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
   }
-  definition['status'] = { ...status, conditions: [...others, terminating] }
+  definition.status = { ...status, conditions: [...others, terminating] }
 }
 
 function fieldsOf(value: unknown): Record<string, unknown> {

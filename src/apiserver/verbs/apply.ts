@@ -13,8 +13,8 @@ import { ownershipOptions } from './ownership.ts'
 export async function apply(call: Call, world: World, applied: unknown, options: WriteOptions): Promise<Answer> {
   if (!isObject(applied)) throw badRequest('error decoding YAML: the body is not an object')
   const { name, subresource } = call.request
-  const metadata = isObject(applied['metadata']) ? applied['metadata'] : {}
-  const given = metadata['name']
+  const metadata = isObject(applied.metadata) ? applied.metadata : {}
+  const given = metadata.name
   if (given !== undefined && given !== name) {
     throw badRequest(`the name of the object (${String(given)}) does not match the name on the URL (${name})`)
   }
@@ -47,8 +47,8 @@ async function applyNew(
   config: JSONValue,
   options: WriteOptions,
 ): Promise<Answer> {
-  const asked = isObject(config) && isObject(config['metadata']) ? config['metadata'] : {}
-  if (asked['resourceVersion'] || asked['uid']) {
+  const asked = isObject(config) && isObject(config.metadata) ? config.metadata : {}
+  if (asked.resourceVersion || asked.uid) {
     throw conflict(
       call.resource,
       call.request.name,

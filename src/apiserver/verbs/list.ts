@@ -116,7 +116,7 @@ function continueExpired(inconsistentToken: string): StatusError {
       'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
       'deleted between the time the first chunk was returned and now may show up in the list.',
   )
-  error.status.metadata['continue'] = inconsistentToken
+  error.status.metadata.continue = inconsistentToken
   return error
 }
 

@@ -55,7 +55,7 @@ function refuseFaults(call: Call, object: KubeObject): void {
 
 /** A create or an update through the main resource cannot touch the status, where status has a door of its own. */
 export function dropStatus(kind: ServedKind, object: KubeObject): void {
-  if (hasSubresource(kind, 'status') && kind.isCustom) delete object['status']
+  if (hasSubresource(kind, 'status') && kind.isCustom) delete object.status
 }
 
 export function prepareChange(call: Call, world: World, object: KubeObject, old: KubeObject): void {
@@ -63,7 +63,7 @@ export function prepareChange(call: Call, world: World, object: KubeObject, old:
   const { subresource } = call.request
   keepWhatIsNotAsked(kind, subresource, object, old)
   keepSystemFields(object, old)
-  if (subresource !== 'status') kind.behaviour.prepareForUpdate?.(object, old, contextOf(call, world))
+  if (subresource === '' || subresource === 'scale') kind.behaviour.prepareForUpdate?.(object, old, contextOf(call, world))
   if (hasGeneration(kind)) growGeneration(kind, object, old)
   if (!kind.isCustom) refuseWrongTypes(call.served, object)
   const faults = [

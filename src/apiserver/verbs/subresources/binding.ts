@@ -19,8 +19,8 @@ export async function bindPod(call: Call, world: World): Promise<Answer> {
     options.fieldValidation,
     call.warn,
   )
-  const target = isObject(binding['target']) ? binding['target'] : {}
-  const node = String(target['name'] ?? '')
+  const target = isObject(binding.target) ? binding.target : {}
+  const node = String(target.name ?? '')
   if (node === '') throw badRequest('target.name is required: the node to bind the pod to')
 
   const pods = world.registry.find('', 'pods')
@@ -43,7 +43,7 @@ export async function bindPod(call: Call, world: World): Promise<Answer> {
 }
 
 function assign(call: Call, world: World, pod: KubeObject, binding: KubeObject, node: string): KubeObject {
-  const spec = (pod['spec'] ?? {}) as { nodeName?: string }
+  const spec = (pod.spec ?? {}) as { nodeName?: string }
   const name = pod.metadata.name ?? ''
   if (binding.metadata.uid && binding.metadata.uid !== pod.metadata.uid) {
     throw conflict(
@@ -66,10 +66,10 @@ function assign(call: Call, world: World, pod: KubeObject, binding: KubeObject, 
     )
   const annotations = { ...pod.metadata.annotations, ...binding.metadata.annotations }
   if (Object.keys(annotations).length > 0) pod.metadata.annotations = annotations
-  pod['spec'] = { ...spec, nodeName: node }
-  const status = isObject(pod['status']) ? pod['status'] : {}
-  const others = Array.isArray(status['conditions'])
-    ? status['conditions'].filter(c => !isObject(c) || c['type'] !== 'PodScheduled')
+  pod.spec = { ...spec, nodeName: node }
+  const status = isObject(pod.status) ? pod.status : {}
+  const others = Array.isArray(status.conditions)
+    ? status.conditions.filter(c => !isObject(c) || c.type !== 'PodScheduled')
     : []
   const scheduled = {
     type: 'PodScheduled',
@@ -77,6 +77,6 @@ function assign(call: Call, world: World, pod: KubeObject, binding: KubeObject, 
     lastProbeTime: null,
     lastTransitionTime: toTimestamp(world.now()),
   }
-  pod['status'] = { ...status, conditions: [...others, scheduled] }
+  pod.status = { ...status, conditions: [...others, scheduled] }
   return pod
 }

@@ -19,7 +19,7 @@ export async function evictPod(call: Call, world: World): Promise<Answer> {
   if (pod === undefined) throw notFound(call.resource, name)
   if (!isFinished(pod)) refuseSpentBudgets(world, pod)
   const remove: Call = { ...call, request: { ...call.request, verb: 'delete', subresource: '' } }
-  const deleteOptions = isObject(eviction['deleteOptions']) ? eviction['deleteOptions'] : {}
+  const deleteOptions = isObject(eviction.deleteOptions) ? eviction.deleteOptions : {}
   await removeObject(
     remove,
     world,
@@ -30,8 +30,8 @@ export async function evictPod(call: Call, world: World): Promise<Answer> {
 }
 
 function isFinished(pod: KubeObject): boolean {
-  const status = isObject(pod['status']) ? pod['status'] : {}
-  return status['phase'] === 'Succeeded' || status['phase'] === 'Failed' || !!pod.metadata.deletionTimestamp
+  const status = isObject(pod.status) ? pod.status : {}
+  return status.phase === 'Succeeded' || status.phase === 'Failed' || !!pod.metadata.deletionTimestamp
 }
 
 function refuseSpentBudgets(world: World, pod: KubeObject): void {
@@ -47,23 +47,23 @@ function refuseSpentBudgets(world: World, pod: KubeObject): void {
   }
   const [budget] = matching
   if (budget === undefined) return
-  const status = isObject(budget['status']) ? budget['status'] : {}
-  const allowed = Number(status['disruptionsAllowed'] ?? 0)
+  const status = isObject(budget.status) ? budget.status : {}
+  const allowed = Number(status.disruptionsAllowed ?? 0)
   if (allowed > 0) return
   const name = budget.metadata.name
   throw new StatusError(429, 'TooManyRequests', "Cannot evict pod as it would violate the pod's disruption budget.", {
     causes: [
       {
         reason: 'DisruptionBudget',
-        message: `The disruption budget ${name} needs ${Number(status['desiredHealthy'] ?? 0)} healthy pods and has ${Number(status['currentHealthy'] ?? 0)} currently`,
+        message: `The disruption budget ${name} needs ${Number(status.desiredHealthy ?? 0)} healthy pods and has ${Number(status.currentHealthy ?? 0)} currently`,
       },
     ],
   })
 }
 
 function covers(budget: KubeObject, pod: KubeObject): boolean {
-  const spec = isObject(budget['spec']) ? budget['spec'] : {}
-  const selector = spec['selector']
+  const spec = isObject(budget.spec) ? budget.spec : {}
+  const selector = spec.selector
   if (!isObject(selector)) return false
   return fromLabelSelectorObject(selector as LabelSelectorObject).matches(pod.metadata.labels)
 }

@@ -10,7 +10,7 @@ export async function finalizeNamespace(call: Call, world: World): Promise<Answe
   const options = readWriteOptions(call.request.query, 'UpdateOptions')
   const source = { bytes: call.body, contentType: call.headers.contentType }
   const wanted = readObject(call.served, source, options.fieldValidation, call.warn)
-  const spec = isObject(wanted['spec']) ? wanted['spec'] : {}
+  const spec = isObject(wanted.spec) ? wanted.spec : {}
   return changeObject(call, world, {
     options,
     optionsKind: 'UpdateOptions',
@@ -18,7 +18,7 @@ export async function finalizeNamespace(call: Call, world: World): Promise<Answe
       const { resourceVersion, uid } = wanted.metadata
       if (resourceVersion) namespace.metadata.resourceVersion = resourceVersion
       if (uid) namespace.metadata.uid = uid
-      const finalizers = Array.isArray(spec['finalizers']) ? spec['finalizers'] : []
+      const finalizers = Array.isArray(spec.finalizers) ? spec.finalizers : []
       return { ...namespace, spec: finalizers.length > 0 ? { finalizers } : {} }
     },
   })

@@ -72,7 +72,7 @@ async function changeScale(
       if (asked !== '' && asked !== parent.metadata.resourceVersion) {
         throw conflict(call.resource, call.request.name, modifiedMeanwhile)
       }
-      const replicas = getOwn(scale['spec'], 'replicas') ?? 0
+      const replicas = getOwn(scale.spec, 'replicas') ?? 0
       if (typeof replicas !== 'number' || replicas < 0) {
         const fault = invalid('spec.replicas', replicas, 'must be greater than or equal to 0')
         throw invalidObject({ group: 'autoscaling', kind: 'Scale' }, call.request.name, [fault])
