@@ -39,28 +39,35 @@ interface RuleNode {
   readonly items: RuleNode | undefined
 }
 
+export interface CheckOptions {
+  /** Where the value stands; the root when not given. */
+  readonly path?: string
+  readonly isDefault?: boolean
+}
+
 export interface RuleSet {
-  /** What the rules say about an object. */
-  check(object: unknown, old: Old | undefined): Fault[]
+  /** What the rules say about a value. What did not change since `old` is let through, unless it is a default. */
+  check(value: unknown, old: Old | undefined, options?: CheckOptions): Fault[]
   /** The compiled rules of one schema, by identity; for those who check the schema itself. */
   rulesOf(schema: Schema): readonly CompiledRule[]
   shapeOf(schema: Schema): Shape | undefined
 }
 
-/** Compiles every rule of a resource's schema. Undefined when there is none. */
-export function compileRules(root: Node): RuleSet | undefined {
+/** Compiles every rule of a schema. Undefined when there is none. */
+export function compileRules(root: Node, isResource = true): RuleSet | undefined {
   if (!hasRules(root, new Set())) return undefined
   const environment = newEnvironment()
   const makeShape = shapeMaker(environment)
-  const shape = makeShape(root, true)
+  const shape = makeShape(root, isResource)
   const tree = shape && build(root, root, shape, makeShape)
   if (tree === undefined) return undefined
   const bySchema = new Map<Schema, RuleNode>()
   compileBelow(tree, environment, bySchema)
   return {
-    check: (object, old) => {
+    check: (value, old, { path = '', isDefault = false } = {}) => {
       const run = new Run()
-      run.visit(tree, object, tree.shape.convert(object), old, { continues: old, isRoot: true }, '')
+      const ratchet = { continues: isDefault ? undefined : old, isRoot: true }
+      run.visit(tree, value, tree.shape.convert(value), old, ratchet, path)
       return run.faults
     },
     rulesOf: schema => bySchema.get(schema)?.rules ?? [],
