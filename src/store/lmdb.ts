@@ -103,11 +103,15 @@ export async function openBackend(dir: string, { isNew, witness, onClose }: Back
       for (const { key, value } of log.getRange()) yield { revision: key, bytes: value } satisfies Row
     },
     async write({ rows, trim, meta: next }) {
-      await environment.transaction(() => {
-        for (const row of rows) log.put(row.revision, row.bytes)
-        for (const revision of trim) log.remove(revision)
-        facts.put('meta', toMetaBytes(next))
-      })
+      try {
+        await environment.transaction(() => {
+          for (const row of rows) log.put(row.revision, row.bytes)
+          for (const revision of trim) log.remove(revision)
+          facts.put('meta', toMetaBytes(next))
+        })
+      } catch (error) {
+        throw await causeOf(error)
+      }
       noted.note(next)
     },
     async backup(path) {
@@ -175,6 +179,15 @@ async function syncFile(path: string): Promise<void> {
   } finally {
     await handle.close()
   }
+}
+
+/** LMDB rejects with a promise of the reason inside its error. */
+async function causeOf(error: unknown): Promise<unknown> {
+  if (!(error instanceof Error) || !('commitError' in error)) return error
+  return Promise.resolve(error.commitError).then(
+    () => error,
+    (cause: unknown) => cause,
+  )
 }
 
 function reasonOf(error: unknown): string {
