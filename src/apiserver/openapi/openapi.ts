@@ -7,10 +7,12 @@ import { builtinDefinitions } from '../builtin/types.ts'
 import { inOrder } from '../discovery/version-order.ts'
 import { stringify } from '../json.ts'
 import type { ServedKind } from '../kinds/kind.ts'
+import { parseAccept } from '../media.ts'
 import type { Definitions } from '../schema/schema.ts'
 import { createDescriptions, type Descriptions } from './descriptions.ts'
 import { rootPath } from './operations.ts'
 import { isSameKinds, mergeSwagger, type SwaggerPart, toSwaggerPart } from './v2.ts'
+import { toProtobuf } from './v2-protobuf.ts'
 import { type Source, toV3 } from './v3.ts'
 
 export interface OpenAPIDocument {
@@ -27,7 +29,27 @@ export interface OpenAPI {
   /** `/openapi/v3/PATH`, with PATH as the index names it: `api/v1`, `apis/GROUP/VERSION`. */
   groupVersion(path: string): OpenAPIDocument | undefined
   /** `/openapi/v2` */
-  swagger(): OpenAPIDocument
+  swagger(encoding?: SwaggerEncoding): OpenAPIDocument
+}
+
+export type SwaggerEncoding = 'json' | 'protobuf'
+
+export const swaggerContentTypes: Readonly<Record<SwaggerEncoding, string>> = {
+  json: 'application/json',
+  protobuf: 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf',
+}
+
+/** The form of version 2 that a client names first; undefined when it takes neither. */
+export function negotiateSwagger(accept: string | undefined): SwaggerEncoding | undefined {
+  const ranges = parseAccept(accept ?? '')
+  if (ranges.length === 0) return 'json'
+  for (const { type } of ranges) {
+    if (type === 'application/json' || type === 'application/*' || type === '*/*') return 'json'
+    // The sign in the first spelling is not allowed in a media type, but it is what clients send.
+    if (type === 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf') return 'protobuf'
+    if (type === swaggerContentTypes.protobuf) return 'protobuf'
+  }
+  return undefined
 }
 
 export interface OpenAPIOptions {
@@ -46,7 +68,7 @@ export function createOpenAPI(kinds: readonly ServedKind[], options: OpenAPIOpti
     }
   }
   let index: OpenAPIDocument | undefined
-  let swagger: OpenAPIDocument | undefined
+  const swaggers = new Map<SwaggerEncoding, OpenAPIDocument>()
   const groupVersion = (path: string) => {
     const source = sources.get(path)
     return source && madeFrom(source).document()
@@ -64,9 +86,13 @@ export function createOpenAPI(kinds: readonly ServedKind[], options: OpenAPIOpti
       })
       return index
     },
-    swagger() {
-      swagger ??= toDocument(mergeSwagger([...sources.values()].map(source => madeFrom(source).part())))
-      return swagger
+    swagger(encoding = 'json') {
+      const made = swaggers.get(encoding)
+      if (made !== undefined) return made
+      const document = mergeSwagger([...sources.values()].map(source => madeFrom(source).part()))
+      const fresh = encoding === 'json' ? toDocument(document) : fromBytes(toProtobuf(document))
+      swaggers.set(encoding, fresh)
+      return fresh
     },
   }
 }
@@ -99,7 +125,10 @@ function isSameSource(a: Source, b: Source): boolean {
 }
 
 function toDocument(content: object): OpenAPIDocument {
-  const body = Buffer.from(stringify(content))
+  return fromBytes(Buffer.from(stringify(content)))
+}
+
+function fromBytes(body: Buffer): OpenAPIDocument {
   const hash = createHash('sha512').update(body).digest('hex').toUpperCase()
   return { body, hash, etag: `"${hash}"` }
 }
