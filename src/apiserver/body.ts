@@ -41,6 +41,7 @@ export function readObject(
   const object = toKubeObject(kind, value, source.bytes)
   const faults = validation === 'Ignore' ? [] : textFaults
   settleStrictness(served, object, faults, validation, warn)
+  if (!kind.isCustom) refuseWrongTypes(served, object)
   return object
 }
 

@@ -18,17 +18,14 @@ const specOf = (object: KubeObject): Fields => part(object, 'spec') ?? {}
 
 export const jobs: Behaviour = {
   applyDefaults(object) {
-    const spec = ensure(object, 'spec')
-    defaultJobSpec(spec)
-    const labels = labelsOfTemplate(part(spec, 'template'))
-    if (Object.keys(labels).length > 0 && Object.keys(object.metadata.labels ?? {}).length === 0) {
-      object.metadata.labels = { ...labels }
-    }
+    defaultJobSpec(ensure(object, 'spec'))
+    labelLikeItsPods(object)
   },
   prepareForCreate(object) {
     object.status = {}
     const spec = part(object, 'spec')
     if (spec !== undefined && spec.manualSelector !== true) selectOwnPods(object, spec)
+    labelLikeItsPods(object)
   },
   validate: object => [...checkJobSpec(specOf(object), 'spec'), ...checkJobSelector(specOf(object))],
   validateUpdate(object, old) {
@@ -67,6 +64,14 @@ function defaultJobSpec(spec: Fields | undefined): void {
   fill(spec, 'podReplacementPolicy', part(spec, 'podFailurePolicy') === undefined ? 'TerminatingOrFailed' : 'Failed')
   fill(spec, 'manualSelector', false)
   defaultPodTemplate(part(spec, 'template'))
+}
+
+/** A job without labels is found by those of its pods, the generated ones included. */
+function labelLikeItsPods(object: KubeObject): void {
+  const labels = labelsOfTemplate(part(object, 'spec', 'template'))
+  const own = object.metadata.labels ?? {}
+  const isCopy = Object.entries(own).every(([key, value]) => labels[key] === value)
+  if (Object.keys(labels).length > 0 && isCopy) object.metadata.labels = { ...labels }
 }
 
 /** The uid makes the selector match this job's pods and nobody else's, even after a job of the same name. */

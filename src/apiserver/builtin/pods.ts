@@ -3,7 +3,7 @@
 import type { Behaviour } from '../kinds/kind.ts'
 import { clone, equal, type KubeObject } from '../object.ts'
 import { parseQuantity } from '../wire/quantity.ts'
-import { type Fields, items, part, text } from './fields.ts'
+import { type Fields, fill, items, part, text } from './fields.ts'
 import { checkNewPod, checkPodChange, checkPodSpec, checkPodTemplate } from './pod-checks.ts'
 import { containersOf, defaultPod, defaultPodTemplate } from './pod-defaults.ts'
 
@@ -13,8 +13,10 @@ const statusText = (field: string) => (pod: KubeObject) => text(part(pod, 'statu
 export const pods: Behaviour = {
   applyDefaults: defaultPod,
   prepareForCreate(pod, { now }) {
-    const status: Fields = { phase: 'Pending', qosClass: qualityOfService(part(pod, 'spec')) }
-    if (items(part(pod, 'spec')?.schedulingGates).length > 0) {
+    const spec = part(pod, 'spec')
+    if (spec !== undefined) admitPod(spec)
+    const status: Fields = { phase: 'Pending', qosClass: qualityOfService(spec) }
+    if (items(spec?.schedulingGates).length > 0) {
       status.conditions = [
         {
           type: 'PodScheduled',
@@ -52,6 +54,28 @@ export const podTemplates: Behaviour = {
   applyDefaults: object => defaultPodTemplate(part(object, 'template')),
   validate: object => checkPodTemplate(part(object, 'template'), 'template'),
   hasGeneration: true,
+}
+
+/** A pod stays this long on a node that stopped answering before it is evicted. */
+const unreachableSeconds = 300
+
+/** What every cluster adds to a pod on its way in: the default priority, and patience with failing nodes. */
+function admitPod(spec: Fields): void {
+  if (text(spec.priorityClassName) === '') {
+    fill(spec, 'priority', 0)
+    fill(spec, 'preemptionPolicy', 'PreemptLowerPriority')
+  }
+  const tolerations = items(spec.tolerations)
+  for (const key of ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']) {
+    if (tolerations.some(toleration => coversEviction(toleration, key))) continue
+    tolerations.push({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: unreachableSeconds })
+  }
+  spec.tolerations = tolerations
+}
+
+function coversEviction(toleration: Fields, key: string): boolean {
+  const isOfKey = text(toleration.key) === key || text(toleration.key) === ''
+  return isOfKey && ['', 'NoExecute'].includes(text(toleration.effect))
 }
 
 const counted = ['cpu', 'memory']

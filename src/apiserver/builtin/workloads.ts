@@ -144,10 +144,7 @@ export const statefulSets: Behaviour = {
       fill(strategy, 'type', 'RollingUpdate')
       fill(strategy, 'rollingUpdate', {})
     }
-    if (strategy?.type === 'RollingUpdate') {
-      fill(part(strategy, 'rollingUpdate'), 'partition', 0)
-      fill(part(strategy, 'rollingUpdate'), 'maxUnavailable', 1)
-    }
+    if (strategy?.type === 'RollingUpdate') fill(part(strategy, 'rollingUpdate'), 'partition', 0)
     const retention = ensure(spec, 'persistentVolumeClaimRetentionPolicy')
     fill(retention, 'whenDeleted', 'Retain')
     fill(retention, 'whenScaled', 'Retain')

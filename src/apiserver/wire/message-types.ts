@@ -4,7 +4,8 @@
 import { type Definitions, refTo, type Schema } from '../schema/schema.ts'
 
 export type ValueType =
-  | { readonly is: 'string' | 'bytes' | 'integer' | 'boolean' | 'double' }
+  | { readonly is: 'string' | 'bytes' | 'boolean' | 'double' }
+  | { readonly is: 'integer'; readonly bits: 32 | 64 }
   /** Messages on the wire, single values in JSON. */
   | { readonly is: 'time' | 'microTime' | 'quantity' | 'intOrString' | 'raw' }
   | { readonly is: 'schemaOrList' | 'schemaOrBoolean' | 'schemaOrNames'; readonly message: MessageType }
@@ -95,7 +96,7 @@ function valueType(schema: Schema, definitions: Definitions): ValueType {
     case 'string':
       return { is: schema.format === 'byte' ? 'bytes' : 'string' }
     case 'integer':
-      return { is: 'integer' }
+      return { is: 'integer', bits: schema.format === 'int64' ? 64 : 32 }
     case 'boolean':
       return { is: 'boolean' }
     case 'number':
