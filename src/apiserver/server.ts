@@ -2,17 +2,19 @@
 // is passed in; what it gives is a function from request to response, and a life-cycle for its controllers.
 
 import type { Store } from '../store/store.ts'
-import { applyRules } from './admission/rules.ts'
+import { createAdmission, resolveService } from './admission/chain.ts'
+import { createWebhookWire } from './admission/wire.ts'
 import { createAuthenticator } from './authn/authenticate.ts'
 import { createTokens, type Find } from './authn/service-account-token.ts'
 import { createRBAC } from './authz/rbac.ts'
 import { bootstrap } from './bootstrap.ts'
-import type { Admission, World } from './call.ts'
+import type { World } from './call.ts'
 import type { KeptCertificates } from './certificates/keep.ts'
 import { createAggregation } from './controllers/aggregation.ts'
 import { createCustomResources } from './controllers/custom-resources.ts'
 import { createGarbageCollector } from './controllers/garbage-collector.ts'
 import { createNamespaces } from './controllers/namespaces.ts'
+import { convertByWebhook } from './crd/convert-webhook.ts'
 import { createDocuments } from './edge/documents.ts'
 import { createHandler, type Handler } from './edge/handler.ts'
 import { createInFlight, type InFlightLimits } from './edge/in-flight.ts'
@@ -58,13 +60,11 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     clock: now,
     randomUUID,
   })
-  const admission: Admission = {
-    async mutate(request) {
-      applyRules({ store, registry, rbac }, request)
-      return undefined
-    },
-    async validate() {},
-  }
+  const wire = createWebhookWire({
+    resolveService: (namespace, name, port) => resolveService({ store, registry }, namespace, name, port),
+    timeout: seconds => AbortSignal.timeout(seconds * 1000),
+  })
+  const admission = createAdmission({ store, registry, rbac, randomUUID }, wire.post)
   const world: World = { store, registry, admission, rbac, tokens, find, now, random, randomUUID }
   const isReady = { value: false }
 
@@ -97,9 +97,8 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     world,
     createLocalClient(world, 'system:apiserver'),
     definitions,
-    async () => {
-      throw new Error('conversion webhooks are not there yet')
-    },
+    (objects, apiVersion, conversion) =>
+      convertByWebhook(objects, apiVersion, conversion, { post: wire.post, randomUUID }),
     onError,
   )
   const collector = createGarbageCollector(
@@ -140,6 +139,7 @@ export function createAPIServer(options: APIServerOptions): APIServer {
       isReady.value = false
       for (const part of [aggregation, namespaces, collector, customResources]) part.stop()
       stopRBAC()
+      void wire.close()
     },
   }
 }

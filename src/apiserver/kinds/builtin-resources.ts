@@ -2,14 +2,22 @@
 
 import { toCoreEvent, toEventsV1 } from '../builtin/event.ts'
 import { builtinKinds } from '../builtin/kinds.ts'
+import { definitionBehaviour } from '../crd/behaviour.ts'
 import { type KubeObject, toAPIVersion } from '../object.ts'
 import { type CompiledSchema, compileSchema } from '../schema/structural.ts'
 import type { ServedKind } from './kind.ts'
 import type { Resource, ServedVersion } from './registry.ts'
 
+/** The definition of custom kinds is a built-in kind, with a folder of its own. */
+const allKinds = builtinKinds.map(kind =>
+  kind.kind === 'CustomResourceDefinition'
+    ? { ...kind, behaviour: { ...kind.behaviour, ...definitionBehaviour } }
+    : kind,
+)
+
 export function builtinResources(): Resource[] {
   const byResource = new Map<string, ServedKind[]>()
-  for (const kind of builtinKinds) {
+  for (const kind of allKinds) {
     const key = `${kind.group}/${kind.plural}`
     byResource.set(key, [...(byResource.get(key) ?? []), kind])
   }

@@ -71,8 +71,8 @@ export interface Behaviour {
   /** Runs after defaults on create: fields only the server may set, initial status. */
   readonly prepareForCreate?: (object: KubeObject, context: WriteContext) => void
   readonly prepareForUpdate?: (object: KubeObject, old: KubeObject, context: WriteContext) => void
-  /** All faults of the object itself, in field order; metadata is checked elsewhere. */
-  readonly validate?: (object: KubeObject) => Fault[]
+  /** All faults of the object itself, in field order; metadata is checked elsewhere. `old` is there on an update. */
+  readonly validate?: (object: KubeObject, old?: KubeObject) => Fault[]
   /** Faults that only a new object can have, beyond those of `validate`. */
   readonly validateNew?: (object: KubeObject) => Fault[]
   /** Faults of the change from old to new, beyond those of `validate`. */

@@ -63,7 +63,8 @@ export function prepareChange(call: Call, world: World, object: KubeObject, old:
   const { subresource } = call.request
   keepWhatIsNotAsked(kind, subresource, object, old)
   keepSystemFields(object, old)
-  if (subresource === '' || subresource === 'scale') kind.behaviour.prepareForUpdate?.(object, old, contextOf(call, world))
+  if (subresource === '' || subresource === 'scale')
+    kind.behaviour.prepareForUpdate?.(object, old, contextOf(call, world))
   if (hasGeneration(kind)) growGeneration(kind, object, old)
   if (!kind.isCustom) refuseWrongTypes(call.served, object)
   const faults = [
@@ -74,7 +75,10 @@ export function prepareChange(call: Call, world: World, object: KubeObject, old:
     faults.push(...(subresource === 'status' ? compiled.validateStatus(object, old) : compiled.validate(object, old)))
   }
   if (subresource === '') {
-    faults.push(...(kind.behaviour.validate?.(object) ?? []), ...(kind.behaviour.validateUpdate?.(object, old) ?? []))
+    faults.push(
+      ...(kind.behaviour.validate?.(object, old) ?? []),
+      ...(kind.behaviour.validateUpdate?.(object, old) ?? []),
+    )
   }
   if (faults.length > 0) throw invalidObject(kind, object.metadata.name ?? '', faults)
   for (const warning of kind.behaviour.warnings?.(object) ?? []) call.warn(warning)

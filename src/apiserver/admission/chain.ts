@@ -1,0 +1,121 @@
+// Admission, whole: the server's own rules, then webhooks. What a webhook changes is read again like a client's body.
+
+import { settleStrictness } from '../body.ts'
+import type { Admission, AdmissionRequest, World } from '../call.ts'
+import type { Resource } from '../kinds/registry.ts'
+import { type GroupVersionKind, isObject, type KubeObject } from '../object.ts'
+import { getObject, listObjects } from '../objects.ts'
+import type { AdmissionAttributes, GroupVersionResource } from './attributes.ts'
+import { applyRules } from './rules.ts'
+import { createWebhookAdmission } from './webhooks.ts'
+import type { PostToWebhook } from './wire.ts'
+
+type ChainWorld = Pick<World, 'store' | 'registry' | 'rbac' | 'randomUUID'>
+
+export function createAdmission(world: ChainWorld, post: PostToWebhook): Admission {
+  const { store, registry } = world
+  const webhooks = createWebhookAdmission({
+    configurations: followConfigurations(world),
+    namespaceLabels: name => {
+      const namespaces = registry.find('', 'namespaces')
+      const namespace = namespaces && getObject(store, namespaces, '', name)
+      return namespace && (namespace.metadata.labels ?? {})
+    },
+    equivalents: resource => versionsOf(world, resource),
+    convert: async (object, to) => {
+      const found = registry.findKind(to.group, to.version, to.kind)
+      const [converted] = found ? await found.resource.convert([object], found.served.kind) : []
+      return converted ?? object
+    },
+    normalize: (object, kind) => normalize(world, object, kind),
+    post,
+    randomUUID: world.randomUUID,
+  })
+  return {
+    async mutate(request) {
+      applyRules(world, request)
+      return webhooks.mutate(toAttributes(request))
+    },
+    validate: request => webhooks.validate(toAttributes(request)),
+  }
+}
+
+function toAttributes(request: AdmissionRequest): AdmissionAttributes {
+  const { operation, call, name, object, oldObject, dryRun, options } = request
+  const { group, version, kind } = call.served.kind
+  const { plural, subresource, namespace } = call.request
+  const isNamespace = group === '' && plural === 'namespaces'
+  return {
+    operation,
+    kind: { group, version, kind },
+    resource: { group, version, resource: plural },
+    subresource,
+    name,
+    namespace: isNamespace && operation !== 'CREATE' ? name : namespace,
+    object,
+    oldObject,
+    dryRun,
+    user: call.user,
+    options,
+    warn: call.warn,
+    signal: call.signal,
+  }
+}
+
+function versionsOf({ registry }: ChainWorld, { group, resource }: GroupVersionResource) {
+  const found = registry.find(group, resource)
+  return [...(found?.versions.values() ?? [])].map(({ kind }) => ({
+    resource: { group: kind.group, version: kind.version, resource: kind.plural },
+    kind: { group: kind.group, version: kind.version, kind: kind.kind },
+  }))
+}
+
+function normalize({ registry }: ChainWorld, object: KubeObject, kind: GroupVersionKind): KubeObject {
+  const found = registry.findKind(kind.group, kind.version, kind.kind)
+  if (found !== undefined) settleStrictness(found.served, object, [], 'Ignore', () => {})
+  return object
+}
+
+/** The same list of the same objects until a configuration changes, so that webhooks are compiled once. */
+function followConfigurations({ store, registry }: ChainWorld) {
+  const current = { mutating: [] as readonly KubeObject[], validating: [] as readonly KubeObject[] }
+  for (const type of ['mutating', 'validating'] as const) {
+    const resource = registry.find('admissionregistration.k8s.io', `${type}webhookconfigurations`)
+    if (resource === undefined) continue
+    const read = () => {
+      current[type] = [...listObjects(store, resource)]
+    }
+    read()
+    store.watch(resource.keyPrefix, store.revision, read)
+  }
+  return (type: 'mutating' | 'validating') => current[type]
+}
+
+/**
+ * Where a Service can be reached from here. There is no service network on this machine: an ExternalName is taken at its
+ * word, any other Service through its endpoints.
+ */
+export function resolveService(
+  world: Pick<World, 'store' | 'registry'>,
+  namespace: string,
+  name: string,
+  port: number,
+) {
+  const read = (plural: string): KubeObject | undefined => {
+    const resource: Resource | undefined = world.registry.find('', plural)
+    return resource && getObject(world.store, resource, namespace, name)
+  }
+  const service = read('services')
+  if (service === undefined) throw new Error(`service ${JSON.stringify(name)} not found`)
+  const spec = isObject(service.spec) ? service.spec : {}
+  if (spec.type === 'ExternalName') return { host: String(spec.externalName), port }
+  const endpoints = read('endpoints') as EndpointsObject | undefined
+  const subset = endpoints?.subsets?.find(({ addresses = [] }) => addresses.length > 0)
+  const host = subset?.addresses?.[0]?.ip
+  if (host === undefined) throw new Error(`no endpoints available for service ${JSON.stringify(name)}`)
+  return { host, port: subset?.ports?.[0]?.port ?? port }
+}
+
+interface EndpointsObject extends KubeObject {
+  subsets?: { addresses?: { ip: string }[]; ports?: { port: number }[] }[]
+}
