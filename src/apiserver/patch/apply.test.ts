@@ -184,7 +184,7 @@ describe('an applier', () => {
 
   it('does not own, nor take away, what it may not write', () => {
     const world = deployment()
-    world.update('controller', { status: { replicas: 1 } }, { subresource: 'status', resetFields: [.spec] })
+    world.update('controller', { status: { replicas: 1 } }, { subresource: 'status', resetFields: [['spec']] })
     const object = world.apply('one', { spec: { replicas: 3 }, status: { replicas: 9 } })
     expect(
       object.metadata.managedFields?.map(({ manager, fieldsV1 }) => [manager, Object.keys(fieldsV1 ?? {})]),
@@ -247,7 +247,7 @@ describe('everybody else', () => {
   it('is one entry per version and subresource', () => {
     const world = deployment()
     world.update('m', { spec: { replicas: 1 } })
-    world.update('m', { status: { replicas: 1 } }, { subresource: 'status', resetFields: [.spec] })
+    world.update('m', { status: { replicas: 1 } }, { subresource: 'status', resetFields: [['spec']] })
     expect(world.live.metadata.managedFields?.map(({ manager, subresource }) => [manager, subresource])).toEqual([
       ['m', undefined],
       ['m', 'status'],
