@@ -57,7 +57,7 @@ const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get'
 const editVerbs: readonly Verb[] = ['get', 'patch', 'update']
 
 export function toResource(definition: KubeObject, convertByWebhook: ConvertByWebhook): Resource {
-  const spec = definition['spec'] as DefinitionSpec
+  const spec = definition.spec as DefinitionSpec
   const versions = spec.versions.filter(version => version.served).map(version => toServed(spec, version))
   const stored = spec.versions.find(version => version.storage) ?? spec.versions[0]
   if (stored === undefined) throw new Error(`${definition.metadata.name} has no version to store`)
