@@ -59,7 +59,7 @@ export function qualified(resource: GroupResource): string {
 }
 
 const detailsOf = (resource: GroupResource, name: string): StatusDetails => ({
-  name,
+  ...(name !== '' && { name }),
   ...(resource.group !== '' && { group: resource.group }),
   kind: resource.plural,
 })
@@ -130,9 +130,9 @@ export function invalidObject(
   const list = text.length === 1 ? text[0] : `[${text.join(', ')}]`
   const shown = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`
   const details: StatusDetails = {
-    name,
+    ...(name !== '' && { name }),
     ...(kind.group !== '' && { group: kind.group }),
-    kind: kind.kind,
+    ...(kind.kind !== '' && { kind: kind.kind }),
     causes: unique.map(fault => ({ reason: fault.type, message: fault.message, field: fault.field })),
   }
   return new StatusError(422, 'Invalid', `${shown} ${quote(name)} is invalid: ${list}`, details)

@@ -292,10 +292,14 @@ describe('reviews', () => {
   })
 
   it('say why a token does not hold', () => {
-    const { tokens } = aWorld()
+    const { tokens, tokenFor } = aWorld()
     expect(answerTokenReview(review({ token: 'x' }), tokens).status).toEqual({
       user: {},
       error: 'invalid bearer token',
+    })
+    expect(answerTokenReview(review({ token: tokenFor(), audiences: ['vault'] }), tokens).status).toEqual({
+      user: {},
+      error: `[invalid bearer token, token audiences ["${issuer}"] is invalid for the target audiences ["vault"]]`,
     })
     expect(() => answerTokenReview(review({}), tokens)).toThrow('token is required for TokenReview in authentication')
   })

@@ -5,7 +5,7 @@ import { getOwn } from '../object.ts'
 import { badRequest } from '../status.ts'
 import { withAuthenticatedGroup } from './authenticate.ts'
 import type { Tokens } from './service-account-token.ts'
-import { InvalidToken } from './service-account-token.ts'
+import { InvalidToken, notOurs } from './service-account-token.ts'
 import type { UserInfo } from './user.ts'
 
 export function answerTokenReview(review: KubeObject, tokens: Tokens): KubeObject {
@@ -19,8 +19,13 @@ export function answerTokenReview(review: KubeObject, tokens: Tokens): KubeObjec
     return { ...review, status }
   } catch (error) {
     if (!(error instanceof InvalidToken)) throw error
-    return { ...review, status: { user: {}, error: error.message } }
+    return { ...review, status: { user: {}, error: explained(error) } }
   }
+}
+
+/** Two readers look at every token, and the first only ever says that it is not one of its own. */
+function explained({ message }: InvalidToken): string {
+  return message === notOurs ? notOurs : `[${notOurs}, ${message}]`
 }
 
 export function answerSelfSubjectReview(review: KubeObject, user: UserInfo, now: Date): KubeObject {

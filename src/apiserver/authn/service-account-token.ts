@@ -58,6 +58,9 @@ export class InvalidToken extends Error {
   override readonly name = 'InvalidToken'
 }
 
+/** All there is to say about something that is no token of this issuer. */
+export const notOurs = 'invalid bearer token'
+
 export interface Tokens {
   readonly issuer: string
   readonly audiences: readonly string[]
@@ -104,7 +107,7 @@ export function createTokens(options: TokenOptions): Tokens {
     const before = known.get(token)
     if (before !== undefined) return before
     const unverified = readToken(token)
-    if (unverified === undefined || unverified.claims.iss !== issuer) throw new InvalidToken('invalid bearer token')
+    if (unverified === undefined || unverified.claims.iss !== issuer) throw new InvalidToken(notOurs)
     const { kid } = unverified.header
     const candidates = kid === undefined || kid === '' ? keys : keys.filter(key => key.id === kid)
     if (candidates.length === 0) throw new InvalidToken('invalid signature, no keys found')

@@ -375,7 +375,9 @@ describe('handing out permissions', () => {
 
   it('cannot bind a role that does not exist', () => {
     const bind = { user: jane, namespace: '', object: binding('n', 'ClusterRole', 'gone', []) }
-    expect(checkBindingEscalation(rbac, bind)?.message).toBe('clusterroles.rbac.authorization.k8s.io "gone" not found')
+    expect(checkBindingEscalation(rbac, bind)?.message).toBe(
+      'clusterrolebindings.rbac.authorization.k8s.io "gone" not found',
+    )
   })
 
   it('does not count to a trillion for anybody', () => {

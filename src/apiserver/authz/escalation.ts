@@ -60,11 +60,12 @@ export function checkBindingEscalation(rbac: RBAC, write: RoleWrite): StatusErro
   const roles = reference.kind === 'ClusterRole' ? 'clusterroles' : 'roles'
   if (may(rbac, user, 'bind', roles, namespace, reference.name)) return undefined
 
+  const resource = object.kind === 'ClusterRoleBinding' ? 'clusterrolebindings' : 'rolebindings'
   const rules = rbac.rulesOf(reference, namespace)
-  if (rules === undefined) return notFound({ group, plural: roles }, reference.name)
+  // The role is missing, yet kube-apiserver names the binding's resource; clients see the same words here.
+  if (rules === undefined) return notFound({ group, plural: resource }, reference.name)
   const refusal = refusalToGrant(rbac, user, namespace, rules)
   if (refusal === undefined) return undefined
-  const resource = object.kind === 'ClusterRoleBinding' ? 'clusterrolebindings' : 'rolebindings'
   return forbidden({ group, plural: resource }, object.metadata.name ?? '', refusal)
 }
 

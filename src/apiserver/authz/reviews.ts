@@ -53,7 +53,8 @@ export function answerLocalSubjectAccessReview(
   if (isObject(asked) && textOf(asked.namespace) !== placed.metadata.namespace) {
     faults.push(invalid('spec.resourceAttributes.namespace', textOf(asked.namespace), 'must match metadata.namespace'))
   }
-  if (isObject(paths)) faults.push(invalid('spec.nonResourceAttributes', paths, 'disallowed on this kind of request'))
+  if (isObject(paths))
+    faults.push(invalid('spec.nonResourceAttributes', shown(paths), 'disallowed on this kind of request'))
   return answer(placed, faults, subjectOf(spec), authorize)
 }
 
@@ -80,7 +81,8 @@ export function answerSelfSubjectRulesReview(review: KubeObject, user: UserInfo,
 }
 
 function answer(review: KubeObject, faults: readonly Fault[], user: UserInfo, authorize: Authorize): KubeObject {
-  if (faults.length > 0) throw invalidObject({ group, kind: review.kind }, '', faults)
+  // Reviews are never stored, and the refusal names neither object nor kind.
+  if (faults.length > 0) throw invalidObject({ group, kind: '' }, '', faults)
   const { allowed, reason } = authorize(user, readAttributes(review.spec))
   return { ...review, status: { allowed, ...(reason !== '' && { reason }) } }
 }
@@ -118,11 +120,18 @@ function attributeFaults(spec: unknown): Fault[] {
   const asked = isObject(getOwn(spec, 'resourceAttributes'))
   const paths = getOwn(spec, 'nonResourceAttributes')
   if (asked && isObject(paths)) {
-    return [invalid('spec.nonResourceAttributes', paths, 'cannot be specified in combination with resourceAttributes')]
+    return [
+      invalid('spec.nonResourceAttributes', shown(paths), 'cannot be specified in combination with resourceAttributes'),
+    ]
   }
   if (asked || isObject(paths)) return []
   const why = 'exactly one of nonResourceAttributes or resourceAttributes must be specified'
-  return [invalid('spec.resourceAttributes', 'null', why)]
+  return [invalid('spec.resourceAttributes', null, why)]
+}
+
+/** Refusals show the attributes under the names the server has for them, not those of the request. */
+function shown(paths: Record<string, unknown>): Record<string, string> {
+  return { Path: textOf(paths.path), Verb: textOf(paths.verb) }
 }
 
 function subjectFaults(spec: unknown): Fault[] {
