@@ -18,8 +18,21 @@ const builtinOnly = new Set([
   'x-kubernetes-int-or-string',
 ])
 
+// A built-in type stands in many documents, and looks the same in all of them.
+const publishedBuiltins = new WeakMap<Descriptions, WeakMap<Schema, Schema>>()
+
 /** A named built-in schema with its descriptions. */
 export function publishBuiltin(name: string, schema: Schema, descriptions: Descriptions): Schema {
+  const known = publishedBuiltins.get(descriptions) ?? new WeakMap<Schema, Schema>()
+  publishedBuiltins.set(descriptions, known)
+  const made = known.get(schema)
+  if (made !== undefined) return made
+  const published = describeBuiltin(name, schema, descriptions)
+  known.set(schema, published)
+  return published
+}
+
+function describeBuiltin(name: string, schema: Schema, descriptions: Descriptions): Schema {
   const described = descriptions.of(name)
   const published = withoutHints(schema)
   if (published.properties !== undefined) {
@@ -226,13 +239,18 @@ function mapValues(schemas: Record<string, Schema>, change: (schema: Schema) => 
   return mapped
 }
 
+const foundNames = new WeakMap<Schema, readonly string[]>()
+
 /** The names that a schema refers to, itself excluded. */
-export function namesIn(schema: Schema): string[] {
+function namesIn(schema: Schema): readonly string[] {
+  const known = foundNames.get(schema)
+  if (known !== undefined) return known
   const names: string[] = []
   mapSchema(schema, inner => {
     if (inner.$ref !== undefined) names.push(inner.$ref.slice(refPrefix.length))
     return inner
   })
+  foundNames.set(schema, names)
   return names
 }
 

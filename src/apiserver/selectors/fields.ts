@@ -30,11 +30,10 @@ export const everyField: FieldSelector = {
 
 /** Parses a selector for objects of this kind; throws a 400 Status when it cannot or when a field is not selectable. */
 export function parseFieldSelector(text: string, kind: ServedKind): FieldSelector {
-  const requirements: FieldRequirement[] = []
-  for (const requirement of parseFieldRequirements(text)) {
-    // An empty `metadata.name=` selects nothing at all in particular; upstream keeps it, and so do we.
-    requirements.push({ ...requirement, field: toSelectable(requirement.field, kind) })
-  }
+  const requirements = parseFieldRequirements(text).map(requirement => ({
+    ...requirement,
+    field: toSelectable(requirement.field, kind),
+  }))
   if (requirements.length === 0) return everyField
   const tests = requirements.map(({ field, operator, value }) => {
     const read = readerOf(field, kind)

@@ -3,6 +3,7 @@
 // clients show them to people and tests compare them.
 
 import { at, describeFault, type Fault, invalid, quote } from '../faults.ts'
+import { checkLabelValue, checkQualifiedName } from '../names.ts'
 import { badRequest } from '../status.ts'
 
 export type LabelOperator = 'in' | 'notin' | '=' | '==' | '!=' | 'gt' | 'lt' | 'exists' | '!'
@@ -179,7 +180,7 @@ function require(key: string, operator: LabelOperator, values: readonly string[]
       }
   }
   for (const [i, value] of values.entries()) {
-    const why = labelValueFaults(value)
+    const why = checkLabelValue(value)
     if (why.length > 0) faults.push(invalid(at(at('values', i), key), value, why.join('; ')))
   }
   if (faults.length > 0) throw new SelectorError(describeAll(faults))
@@ -187,7 +188,7 @@ function require(key: string, operator: LabelOperator, values: readonly string[]
 }
 
 function keyFaults(path: string, key: string): Fault[] {
-  const why = labelKeyFaults(key)
+  const why = checkQualifiedName(key)
   return why.length > 0 ? [invalid(path, key, why.join('; '))] : []
 }
 
@@ -195,51 +196,6 @@ function describeAll(faults: readonly Fault[]): string {
   const texts = [...new Set(faults.map(describeFault))]
   return texts.length === 1 ? `${texts[0]}` : `[${texts.join(', ')}]`
 }
-
-const nameFormat = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
-const subdomainFormat = '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'
-const namePattern = new RegExp(`^${nameFormat}$`)
-const subdomainPattern = new RegExp(`^${subdomainFormat}$`)
-const nameRule =
-  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character" +
-  ` (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '${nameFormat}')`
-const subdomainRule =
-  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and " +
-  `end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${subdomainFormat}')`
-const valueRule =
-  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and " +
-  "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', " +
-  `regex used for validation is '(${nameFormat})?')`
-
-/** What is wrong with a label or annotation key (a qualified name), each as one sentence; empty when nothing is. */
-export function labelKeyFaults(key: string): string[] {
-  const parts = key.split('/')
-  if (parts.length > 2) {
-    return [`a valid label key ${nameRule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`]
-  }
-  const name = parts[parts.length - 1] ?? ''
-  const prefix = parts.length === 2 ? parts[0] : undefined
-  const faults: string[] = []
-  if (prefix === '') faults.push('prefix part must be non-empty')
-  if (prefix !== undefined && prefix !== '') {
-    if (byteLength(prefix) > 253) faults.push('prefix part must be no more than 253 bytes')
-    if (!subdomainPattern.test(prefix)) faults.push(`prefix part ${subdomainRule}`)
-  }
-  if (name === '') faults.push('name part must be non-empty')
-  if (byteLength(name) > 63) faults.push('name part must be no more than 63 bytes')
-  if (!namePattern.test(name)) faults.push(`name part ${nameRule}`)
-  return faults
-}
-
-/** What is wrong with a label value; empty when nothing is. */
-export function labelValueFaults(value: string): string[] {
-  const faults: string[] = []
-  if (byteLength(value) > 63) faults.push('must be no more than 63 bytes')
-  if (value !== '' && !namePattern.test(value)) faults.push(valueRule)
-  return faults
-}
-
-const byteLength = (text: string) => Buffer.byteLength(text)
 
 type TokenType = 'end' | 'identifier' | ')' | ',' | '!' | '==' | '=' | '>' | 'in' | '<' | '!=' | 'notin' | '('
 interface Token {
