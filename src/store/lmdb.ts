@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 import { open as openEnvironment } from 'lmdb'
 import type { Backend, Meta } from './backend.ts'
+import { checkDataFile } from './data-file.ts'
 import { isLockFile, type Lock, takeLock } from './lock.ts'
 import { emptyMeta, openLogStore, type StoreOptions } from './log-store.ts'
 import { parseMeta, toMetaBytes } from './meta.ts'
@@ -82,6 +83,7 @@ interface BackendOptions {
 }
 
 export async function openBackend(dir: string, { isNew, witness, onClose }: BackendOptions): Promise<Backend> {
+  if (!isNew) await checkDataFile(join(dir, dataFile))
   const environment = openFile(join(dir, dataFile))
   const log = environment.openDB<Buffer, number>('log', { encoding: 'binary' })
   const facts = environment.openDB<Buffer, string>('meta', { encoding: 'binary' })

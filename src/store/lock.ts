@@ -26,7 +26,10 @@ export async function takeLock(dir: string): Promise<Lock> {
   const own = `lock-${process.pid}-${randomUUID().slice(0, 8)}`
   const folder = openFolder(dir)
   const server = createServer(socket => socket.destroy())
+  let isReleased = false
   const release = async () => {
+    if (isReleased) return
+    isReleased = true
     if (server.listening) {
       server.close()
       await once(server, 'close')

@@ -27,6 +27,8 @@ export interface StoreOptions {
   readonly historyBytesMax?: number
   /** Called once when a write could not be made durable. The process should end: what is stored is now unknown. */
   readonly onFatal?: (error: Error) => void
+  /** Called when a watcher's sink threw; that watch has been stopped. Unless told otherwise it ends the process. */
+  readonly onSinkError?: (error: unknown) => void
 }
 
 const historyMsDefault = 5 * 60_000
@@ -97,12 +99,13 @@ export class LogStore implements Store {
       historyChangesMax: options.historyChangesMax ?? historyChangesMaxDefault,
       historyBytesMax: options.historyBytesMax ?? historyBytesMaxDefault,
       onFatal: options.onFatal ?? throwLater,
+      onSinkError: options.onSinkError ?? throwLater,
     }
     const { current, history, leftovers } = load(meta, backend.scan())
     this.id = meta.id
     this.#current = current
     this.#history = history
-    this.#watchers = new Watchers(throwLater)
+    this.#watchers = new Watchers(this.#options.onSinkError)
     this.#last = meta.last
     this.#published = meta.last
     this.#liveSum = meta.liveSum
