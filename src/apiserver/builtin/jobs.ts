@@ -32,8 +32,7 @@ export const jobs: Behaviour = {
     const spec = specOf(object)
     const before = specOf(old)
     const faults: Fault[] = []
-    const indexed = spec.completionMode === 'Indexed' && spec.completions === spec.parallelism
-    if (!indexed && !equal(spec.completions, before.completions)) faults.push(fixed(spec, 'completions'))
+    faults.push(...checkCompletions(spec, before))
     for (const field of [
       'selector',
       'template',
@@ -49,6 +48,15 @@ export const jobs: Behaviour = {
   },
   fields: { 'status.successful': object => String(numberOf(part(object, 'status')?.succeeded) ?? 0) },
   hasGeneration: true,
+}
+
+/** An indexed job may grow or shrink, as long as it runs as many pods as it wants to complete. */
+function checkCompletions(spec: Fields, before: Fields): Fault[] {
+  if (equal(spec.completions, before.completions)) return []
+  if (spec.completionMode !== 'Indexed') return [fixed(spec, 'completions')]
+  const isInTandem = spec.completions === spec.parallelism && before.completions === before.parallelism
+  const why = 'can only be modified in tandem with spec.parallelism'
+  return isInTandem ? [] : [invalid('spec.completions', spec.completions ?? null, why)]
 }
 
 const fixed = (spec: Fields, field: string): Fault =>

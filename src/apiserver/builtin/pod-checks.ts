@@ -330,7 +330,7 @@ function checkTolerations(tolerations: Fields[], path: string): Fault[] {
 
 const changeable =
   'spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` ' +
-  '(only additions to existing tolerations)`,`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
+  '(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
 
 /** A pod is scheduled and started by what it says; afterwards only a few fields may change. */
 export function checkPodChange(spec: Fields, old: Fields): Fault[] {

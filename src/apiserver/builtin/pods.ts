@@ -32,6 +32,10 @@ export const pods: Behaviour = {
   },
   prepareForUpdate(pod, old) {
     pod.status = clone(old.status)
+    const spec = part(pod, 'spec')
+    if (spec === undefined) return
+    for (const field of ['priority', 'preemptionPolicy']) fill(spec, field, part(old, 'spec')?.[field])
+    tolerateFailingNodes(spec)
   },
   validate: pod => checkPodSpec(part(pod, 'spec') ?? {}, 'spec'),
   validateNew: pod => checkNewPod(part(pod, 'spec') ?? {}),
@@ -65,6 +69,10 @@ function admitPod(spec: Fields): void {
     fill(spec, 'priority', 0)
     fill(spec, 'preemptionPolicy', 'PreemptLowerPriority')
   }
+  tolerateFailingNodes(spec)
+}
+
+function tolerateFailingNodes(spec: Fields): void {
   const tolerations = items(spec.tolerations)
   for (const key of ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable']) {
     if (tolerations.some(toleration => coversEviction(toleration, key))) continue

@@ -6,7 +6,7 @@ import { at, child, duplicate, type Fault, invalid, notSupported, required } fro
 import type { Behaviour } from '../kinds/kind.ts'
 import { checkLabels } from '../metadata.ts'
 import { checkLabel, checkSubdomain } from '../names.ts'
-import type { KubeObject } from '../object.ts'
+import { equal, type KubeObject } from '../object.ts'
 import { type Fields, fill, isAbsent, items, part, text, textMap, texts } from './fields.ts'
 import { checkPort, checkPortOrName } from './number-checks.ts'
 
@@ -89,10 +89,14 @@ function settleFamilies(spec: Fields | undefined): void {
   else spec.ipFamilies = [isIPv6(address) ? 'IPv6' : 'IPv4']
 }
 
-/** A client that leaves the address out of an update means to keep it. */
+/** A client that leaves the address out of an update means to keep it; one that changes it may know only one field. */
 function keepAddresses(spec: Fields | undefined, old: Fields | undefined): void {
   if (spec === undefined || old === undefined || spec.type === 'ExternalName' || old.type === 'ExternalName') return
-  if (text(spec.clusterIP) !== '') return
+  const address = text(spec.clusterIP)
+  const isOldList = equal(spec.clusterIPs, old.clusterIPs)
+  if (address !== '' && address !== old.clusterIP && isOldList)
+    spec.clusterIPs = [address, ...texts(old.clusterIPs).slice(1)]
+  if (address !== '') return
   for (const field of ['clusterIP', 'clusterIPs', 'ipFamilies', 'ipFamilyPolicy']) fill(spec, field, old[field])
 }
 
