@@ -3,7 +3,7 @@
 
 import { type Environment, EvaluationError } from '@marcbachmann/cel-js'
 import { CostExceeded, callCostMax, Meter } from './budget.ts'
-import { type Checker, type Scope, type Tree, toTree, visit } from './engine.ts'
+import { type Checker, isTree, type Scope, type Tree, toTree, visit } from './engine.ts'
 import { replacedMethods, replacedPrefix } from './library/strings.ts'
 
 export interface Program {
@@ -47,7 +47,7 @@ export function compileProgram(source: string, environment: Environment): Progra
     if (node.op === 'id' && typeof node.args === 'string') variables.add(node.args)
   })
   const { valid, type, error } = parsed.check()
-  if (!valid) throw explain(error, source)
+  if (!valid) throw explain(error, source, environment)
   const purse: { meter: Meter } = { meter: new Meter(0) }
   visit(tree, node => charge(node, purse))
 
@@ -68,7 +68,7 @@ function parse(source: string, environment: Environment): ReturnType<Environment
   try {
     return environment.parse(source)
   } catch (error) {
-    throw explain(error, source)
+    throw explain(error, source, environment)
   }
 }
 
@@ -98,8 +98,18 @@ function checkPresence(node: Tree): void {
   const [target] = macro.args ?? []
   macro.typeCheck = (checker: Checker, self, scope: Scope) => {
     const type = original(checker, self, scope)
-    if (target !== undefined) checker.check(target, scope)
+    if (target !== undefined) checkTarget(checker, target, scope, node)
     return type
+  }
+}
+
+function checkTarget(checker: Checker, target: Tree, scope: Scope, whole: Tree): void {
+  try {
+    checker.check(target, scope)
+  } catch (error) {
+    const { code, summary } = error as EngineError
+    // The macro stands for the selection, so its place is told.
+    throw code === 'no_such_key' && summary !== undefined ? checker.createError(code, summary, whole) : error
   }
 }
 
@@ -134,34 +144,61 @@ interface EngineError {
   readonly range?: { readonly start: number }
   readonly name: string
   readonly message: string
-  readonly node?: { readonly op?: string; readonly pos?: number }
+  readonly node?: Tree
 }
 
-function explain(thrown: unknown, source: string): CompileFailure {
+function explain(thrown: unknown, source: string, environment: Environment): CompileFailure {
   const error = thrown as EngineError
   const summary = (error.summary ?? error.message).replaceAll(replacedPrefix, '')
-  const at = error.node?.pos ?? error.range?.start ?? 0
-  // The arrow of a selection points at its dot.
-  const place = error.code === 'no_such_key' && error.node?.op === '.' ? at - 1 : at
-  return new CompileFailure(atPlace(toCompileText(error, summary), source, place), { cause: thrown })
+  const text = toCompileText(error, summary, environment)
+  return new CompileFailure(atPlace(text, source, placeOf(error, source)), { cause: thrown })
 }
 
-function toCompileText(error: EngineError, summary: string): string {
+/** Where the arrow points: at the dot of a selection, the operator of a comparison, the bracket of a call. */
+function placeOf(error: EngineError, source: string): number {
+  const { node } = error
+  const at = node?.pos ?? error.range?.start ?? 0
+  if (node === undefined || error.name === 'ParseError') return at
+  if (node.op === '.') return at - 1
+  if (!Array.isArray(node.args)) return at
+  const [first, second] = node.args as [unknown, unknown]
+  if (node.op === 'call') return source.indexOf('(', node.start)
+  if (node.op === 'rcall' && isTree(second)) return source.indexOf('(', source.indexOf('.', second.end))
+  if (isTree(first) && isTree(second)) return Math.max(at, source.indexOf(node.op, first.end))
+  return at
+}
+
+function toCompileText(error: EngineError, summary: string, environment: Environment): string {
   if (error.name === 'ParseError') return `Syntax error: ${summary}`
   switch (error.code) {
     case 'no_such_key':
       return `undefined field '${summary.replace(/^No such key: /, '')}'`
     case 'unknown_variable':
-      return `undeclared reference to '${summary.replace(/^Unknown variable: /, '')}' (in container '')`
+      return undeclared(summary.replace(/^Unknown variable: /, ''))
     case 'no_such_overload': {
       const [, left = '', operator = '', right = ''] = /^no such overload: (.+) (\S+) (.+)$/.exec(summary) ?? []
       return operator === ''
         ? summary
         : `found no matching overload for '_${operator}_' applied to '(${left}, ${right})'`
     }
+    case 'no_matching_overload': {
+      const [, receiver, name = '', args = ''] = /'(?:([^(]+)\.)?(\w+)\((.*)\)'$/.exec(summary) ?? []
+      if (!isFunction(name, environment)) return undeclared(name)
+      return `found no matching overload for '${name}' applied to '${receiver === undefined ? '' : `${receiver}.`}(${args})'`
+    }
     default:
       return summary
   }
+}
+
+function undeclared(name: string): string {
+  return `undeclared reference to '${name}' (in container '')`
+}
+
+function isFunction(name: string, environment: Environment): boolean {
+  return environment
+    .getDefinitions()
+    .functions.some(known => known.name === name || known.name === replacedPrefix + name)
 }
 
 function atPlace(text: string, source: string, place: number): string {
@@ -173,7 +210,7 @@ function atPlace(text: string, source: string, place: number): string {
 
 function toFailureText(thrown: unknown): string {
   if (!(thrown instanceof EvaluationError)) return thrown instanceof Error ? thrown.message : String(thrown)
-  const { code, summary = thrown.message } = thrown as EngineError
+  const { code, summary = thrown.message } = thrown as unknown as EngineError
   switch (code) {
     case 'no_such_key':
       return summary.replace(/^No such key/, 'no such key')

@@ -22,6 +22,7 @@ import { nodeCompiler } from '../schema/node.ts'
 import type { Schema } from '../schema/schema.ts'
 import { usesReferences } from './check-defaults.ts'
 import { checkSchema } from './check-schema.ts'
+import { withStoredVersion } from './defaults.ts'
 
 interface Names {
   plural?: string
@@ -221,12 +222,11 @@ function versionListFaults(versions: readonly Version[]): Fault[] {
     AdditionalPrinterColumns: null,
     SelectableFields: null,
   }))
-  const value = shown.length === 0 ? null : shown
   if (new Set(versions.map(version => version.name)).size < versions.length) {
-    faults.push(invalid('spec.versions', value, 'must contain unique version names'))
+    faults.push(invalid('spec.versions', shown, 'must contain unique version names'))
   }
   if (versions.filter(version => version.storage === true).length !== 1) {
-    faults.push(invalid('spec.versions', value, 'must have exactly one version marked as storage version'))
+    faults.push(invalid('spec.versions', shown, 'must have exactly one version marked as storage version'))
   }
   return faults
 }
@@ -435,12 +435,13 @@ function isEstablished(crd: KubeObject | undefined): boolean {
 }
 
 /** A version that may still hold stored objects must stay in the list. */
-function storedVersionFaults(crd: KubeObject, { versions = [] }: Spec): Fault[] {
-  const stored =
-    isObject(crd.status) && Array.isArray(crd.status.storedVersions) ? (crd.status.storedVersions as string[]) : []
+function storedVersionFaults(crd: KubeObject, spec: Spec): Fault[] {
+  const written = isObject(crd.status) && Array.isArray(crd.status.storedVersions) ? crd.status.storedVersions : []
+  const stored = withStoredVersion(written as string[], spec)
+  if (stored.length === 0) return [invalid('status.storedVersions', null, 'must have at least one stored version')]
   const faults: Fault[] = []
   for (const [i, name] of stored.entries()) {
-    if (versions.some(version => version.name === name)) continue
+    if (spec.versions?.some(version => version.name === name)) continue
     const why = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`
     faults.push(invalid(at('status.storedVersions', i), name, why))
   }
