@@ -69,6 +69,11 @@ describe('field selectors', () => {
       kindOf({ isCustom: true, namespaced: false }),
       'field label not supported: metadata.namespace',
     ],
+    [
+      'spec.foo=x',
+      kindOf({ group: 'batch', kind: 'Job', behaviour: { fields: { 'status.successful': () => '0' } } }),
+      'field label "spec.foo" not supported for Job',
+    ],
     ['nonsense', pods, "invalid selector: 'nonsense'; can't understand 'nonsense'"],
     ['metadata.name=a=b', pods, 'invalid field selector: unescaped character in value: 61'],
     ['metadata.name=a\\b', pods, 'invalid field selector: invalid escape sequence: \\b'],

@@ -115,6 +115,9 @@ function toSelectable(field: string, kind: ServedKind): string {
     const known = `${quote('metadata.name')}, ${quote('metadata.namespace')}`
     throw badRequest(`${quote(field)} is not a known field selector: only ${known}`)
   }
+  if (kind.group === 'batch' && kind.kind === 'Job') {
+    throw badRequest(`field label ${quote(field)} not supported for Job`)
+  }
   throw badRequest(`field label not supported: ${field}`)
 }
 
