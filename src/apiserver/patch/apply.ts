@@ -43,7 +43,7 @@ import {
   toTime,
 } from './managed-fields.ts'
 import { unexplained } from './refusals.ts'
-import { toZeroObject, withStructs } from './struct-fields.ts'
+import { asStruct, toZeroObject } from './struct-fields.ts'
 import {
   assertTyped,
   type Comparison,
@@ -118,6 +118,7 @@ export function serverSideApply(options: ApplyOptions): { object: KubeObject } {
   const { object, managers } = outcome
   if (options.manager === 'kubectl') refreshLastApplied(object, applied)
   object.metadata = withManagers(object.metadata, encodeManagers(managers))
+  if (options.live !== undefined) keepTimesIfUnchanged(object, options.live)
   return { object }
 }
 
@@ -182,7 +183,7 @@ interface Typed {
 function toTyped(options: OwnershipOptions, object: KubeObject): Typed {
   const { schema, definitions, isCustom, apiVersion } = options
   const bare = withoutManagedFields(object)
-  const value = isCustom ? bare : withStructs(bare, schema, definitions)
+  const value = isCustom ? bare : asStruct(bare, schema, definitions)
   return { value, type: toObjectType(schema, definitions), apiVersion }
 }
 
@@ -399,17 +400,16 @@ function applyOnce(options: ApplyOptions, applied: KubeObject, force: boolean): 
     if (isEmpty(fields)) settled.managers.delete(id)
     else settled.managers.set(id, { ...mine, fields, time: isSame ? mine.time : self.time })
   }
-  return { kind: 'applied', object: toResult(options, pruned, isSame), managers: settled.managers }
+  return { kind: 'applied', object: toResult(options, live, pruned), managers: settled.managers }
 }
 
-function toResult(
-  { live, applied, isCustom, schema, definitions }: ApplyOptions,
-  { value }: Typed,
-  isSame: boolean,
-): KubeObject {
-  if (isSame && live !== undefined) return clone(live)
-  const object = clone(isCustom ? value : withStructs(value, schema, definitions)) as unknown as KubeObject
-  if (live === undefined) dropUnsaid(object, applied)
+/** The object to store: `live` itself, in its own words, when the difference is one that a struct does not hold. */
+function toResult(options: ApplyOptions, before: Typed, after: Typed): KubeObject {
+  const { live, applied, isCustom, schema, definitions } = options
+  const value = isCustom ? after.value : asStruct(after.value, schema, definitions)
+  if (live !== undefined) return clone(equal(before.value, value) ? live : (value as unknown as KubeObject))
+  const object = clone(value) as unknown as KubeObject
+  dropUnsaid(object, applied)
   return object
 }
 

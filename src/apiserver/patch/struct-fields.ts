@@ -1,7 +1,7 @@
-// Fields that a built-in kind always has. On a real server its objects are Go structs, and a struct inside a struct
-// exists even when nobody set anything in it: `spec`, `spec.strategy`, `spec.template.metadata`. It cannot be added, so
-// nobody comes to own it, while a field that may be absent is owned by who brought it. The published schemas tell the
-// two apart by the default they give to the first.
+// Built-in objects as a real server holds them. There they are Go structs, and that shows in two ways. What is empty is
+// not there: an empty map of labels, a zero, a null say nothing and are not printed. And a struct inside a struct is
+// always there, even when nobody set anything in it: `spec`, `spec.strategy`, `spec.template.metadata`. It cannot be
+// added, so nobody comes to own it, while a field that may be absent is owned by who brought it.
 
 import { isObject, type JSONValue, setOwn } from '../object.ts'
 import { type Definitions, resolve, type Schema } from '../schema/schema.ts'
@@ -14,41 +14,56 @@ export function toZeroObject(schema: Schema, definitions: Definitions): JSONMap 
   const { properties = {} } = resolve(schema, definitions)
   for (const name of Object.keys(properties)) {
     const property = properties[name]
-    if (property?.['x-presence'] !== 'always') continue
-    setOwn(
-      zero,
-      name,
-      isStruct(property) ? toZeroObject(property, definitions) : ((property.default ?? null) as JSONValue),
-    )
+    if (property === undefined || !isAlwaysPrinted(property)) continue
+    const value = isStruct(property) ? toZeroObject(property, definitions) : (property.default ?? null)
+    setOwn(zero, name, value as JSONValue)
   }
   return zero
 }
 
-/** The same value with all structs in it that are always there. The argument is not changed. */
-export function withStructs(value: JSONValue, schema: Schema, definitions: Definitions): JSONValue {
+/**
+ * The value of a built-in kind without what says nothing, and with the structs that are always there. Unknown fields
+ * stay. The argument is not changed; parts of it that need no change are shared.
+ */
+export function asStruct(value: JSONValue, schema: Schema, definitions: Definitions): JSONValue {
+  if (typeof value !== 'object' || value === null) return value
   const { properties, items, additionalProperties } = resolve(schema, definitions)
   if (Array.isArray(value)) {
     const element = Array.isArray(items) ? items[0] : items
-    return element === undefined ? value : value.map(item => withStructs(item, element, definitions))
+    return element === undefined ? value : value.map(item => asStruct(item, element, definitions))
   }
-  if (!isObject(value)) return value
   const result: JSONMap = {}
   for (const key of Object.keys(value)) {
-    const inner =
-      properties !== undefined && Object.hasOwn(properties, key)
-        ? properties[key]
-        : typeof additionalProperties === 'object'
-          ? additionalProperties
-          : undefined
-    const item = value[key] as JSONValue
-    setOwn(result, key, inner === undefined ? item : withStructs(item, inner, definitions))
+    const item = value[key]
+    if (item === undefined) continue
+    const property = properties !== undefined && Object.hasOwn(properties, key) ? properties[key] : undefined
+    if (property !== undefined) {
+      if (!saysNothing(item, property)) setOwn(result, key, asStruct(item, property, definitions))
+      continue
+    }
+    const isEntry = typeof additionalProperties === 'object'
+    setOwn(result, key, isEntry ? asStruct(item, additionalProperties, definitions) : item)
   }
   for (const name of Object.keys(properties ?? {})) {
     const property = properties?.[name]
-    if (property === undefined || !isStruct(property) || property['x-presence'] !== 'always') continue
-    if ((result[name] ?? null) === null) setOwn(result, name, withStructs({}, property, definitions))
+    if (property === undefined || !isStruct(property) || !isAlwaysPrinted(property)) continue
+    if (!Object.hasOwn(result, name)) setOwn(result, name, asStruct({}, property, definitions))
   }
   return result
+}
+
+function saysNothing(value: JSONValue, property: Schema): boolean {
+  const presence = property['x-presence']
+  if (value === null) return !isAlwaysPrinted(property) || isStruct(property)
+  if (presence !== undefined) return false
+  if (Array.isArray(value)) return value.length === 0
+  if (isObject(value)) return property.type === 'object' && Object.keys(value).length === 0
+  // A word or number behind a reference is a type of its own, which knows better what nothing is.
+  return property.type !== undefined && (value === '' || value === 0 || value === false)
+}
+
+function isAlwaysPrinted(property: Schema): boolean {
+  return property['x-presence'] === 'always' || property['x-presence'] === 'null'
 }
 
 function isStruct(schema: Schema): boolean {
