@@ -124,13 +124,14 @@ export function conditionsHold(
   bindings: Readonly<Record<string, unknown>>,
 ): boolean {
   const failures: string[] = []
-  for (const { name, expression } of webhook.matchConditions) {
+  for (const { source, expression } of webhook.matchConditions) {
     try {
       const result = expression().evaluate(bindings)
       if (result === false) return false
-      if (result !== true) throw new Error(`must evaluate to bool`)
+      if (result !== true) throw new Error('must evaluate to bool')
     } catch (error) {
-      failures.push(`matchConditions[${name}]: ${error instanceof Error ? error.message : String(error)}`)
+      const why = error instanceof Error ? error.message : String(error)
+      failures.push(`expression '${source}' resulted in error: ${why}`)
     }
   }
   if (failures.length === 0) return true

@@ -4,6 +4,7 @@ import { toObject } from '../authn/reviews.ts'
 import { quote } from '../faults.ts'
 import type { JSONValue, KubeObject } from '../object.ts'
 import { getOwn, isObject, parseAPIVersion } from '../object.ts'
+import { toJSONKind } from '../patch/go-text.ts'
 import type { StatusDetails } from '../status.ts'
 import { StatusError } from '../status.ts'
 import type { AdmissionAttributes } from './attributes.ts'
@@ -76,26 +77,69 @@ export interface ReviewAnswer {
   readonly warnings: readonly string[]
 }
 
-/** Throws an Error that says what is wrong with the answer. */
-export function readAnswer(answer: JSONValue, version: ReviewVersion, uid: string, mayPatch: boolean): ReviewAnswer {
+interface Response {
+  readonly uid: string
+  readonly allowed: boolean
+  readonly patch: string
+  readonly patchType: string | undefined
+  readonly result: Record<string, unknown> | undefined
+  readonly warnings: readonly string[]
+}
+
+/** The answer's fields, each of the type it must have; undefined for an answer without a response. Throws an Error. */
+export function decodeResponse(answer: JSONValue): Response | undefined {
   const response = getOwn(answer, 'response')
-  if (!isObject(response)) throw new Error('webhook response was absent')
-  if (version === 'v1') checkEnvelope(answer, response, uid)
-  const patch = Buffer.from(textOf(response.patch), 'base64').toString('utf8')
-  const hasType = response.patchType !== undefined && response.patchType !== null
-  const patchType = textOf(response.patchType)
-  if (version === 'v1') checkPatch(patch, hasType, patchType, mayPatch)
+  if (response === undefined || response === null) return undefined
+  if (!isObject(response)) {
+    throw new Error(
+      `json: cannot unmarshal ${toJSONKind(response)} into Go struct field AdmissionReview.response of type v1.AdmissionResponse`,
+    )
+  }
+  const field = (name: string, type: 'string' | 'boolean', shown: string): unknown => {
+    const value = getOwn(response, name) ?? undefined
+    if (value === undefined || typeof value === type) return value
+    const where = `Go struct field AdmissionResponse.response.${name} of type ${shown}`
+    throw new Error(`json: cannot unmarshal ${toJSONKind(value)} into ${where}`)
+  }
+  const patchType = field('patchType', 'string', 'v1.PatchType')
   return {
-    allowed: response.allowed === true,
-    patch: mayPatch ? patch : '',
-    patchType: version === 'v1' ? patchType : 'JSONPatch',
+    uid: textOf(field('uid', 'string', 'types.UID')),
+    allowed: field('allowed', 'boolean', 'bool') === true,
+    patch: decodeBase64(textOf(field('patch', 'string', '[]uint8'))),
+    patchType: patchType === undefined ? undefined : textOf(patchType),
     result: isObject(response.status) ? response.status : undefined,
     warnings: Array.isArray(response.warnings) ? response.warnings.filter(item => typeof item === 'string') : [],
   }
 }
 
-function checkEnvelope(answer: JSONValue, response: Record<string, unknown>, uid: string): void {
-  const found = textOf(response.uid)
+function decodeBase64(text: string): string {
+  const [good = ''] = /^[A-Za-z0-9+/\r\n]*={0,2}[\r\n]*/.exec(text) ?? []
+  const digits = good.replace(/[\r\n]/g, '')
+  if (good.length < text.length || digits.length % 4 !== 0) {
+    throw new Error(`illegal base64 data at input byte ${good.length - (digits.length % 4)}`)
+  }
+  return Buffer.from(digits, 'base64').toString('utf8')
+}
+
+/** Throws an Error that says what is wrong with the answer. */
+export function checkAnswer(answer: JSONValue, version: ReviewVersion, uid: string, mayPatch: boolean): ReviewAnswer {
+  const response = decodeResponse(answer)
+  if (response === undefined) throw new Error('webhook response was absent')
+  const { allowed, patch, patchType, result, warnings } = response
+  if (version === 'v1') {
+    checkEnvelope(answer, response.uid, uid)
+    checkPatch(patch, patchType, mayPatch)
+  }
+  return {
+    allowed,
+    patch: mayPatch ? patch : '',
+    patchType: version === 'v1' ? (patchType ?? '') : 'JSONPatch',
+    result,
+    warnings,
+  }
+}
+
+function checkEnvelope(answer: JSONValue, found: string, uid: string): void {
   if (found !== uid) throw new Error(`expected response.uid=${quote(uid)}, got ${quote(found)}`)
   const { group, version } = parseAPIVersion(textOf(getOwn(answer, 'apiVersion')))
   const shown = `${group}/${version}, Kind=${textOf(getOwn(answer, 'kind'))}`
@@ -103,7 +147,8 @@ function checkEnvelope(answer: JSONValue, response: Record<string, unknown>, uid
   if (shown !== expected) throw new Error(`expected webhook response of ${expected}, got ${shown}`)
 }
 
-function checkPatch(patch: string, hasType: boolean, patchType: string, mayPatch: boolean): void {
+function checkPatch(patch: string, patchType: string | undefined, mayPatch: boolean): void {
+  const hasType = patchType !== undefined
   if (!mayPatch) {
     if (patch !== '') throw new Error('validating webhook may not return response.patch')
     if (hasType) throw new Error('validating webhook may not return response.patchType')
@@ -111,7 +156,7 @@ function checkPatch(patch: string, hasType: boolean, patchType: string, mayPatch
   }
   if (patch !== '' && !hasType) throw new Error('webhook returned response.patch but not response.patchType')
   if (patch === '' && hasType) throw new Error('webhook returned response.patchType but not response.patch')
-  if (hasType && patchType === '') throw new Error('webhook returned invalid response.patchType of ""')
+  if (patchType === '') throw new Error('webhook returned invalid response.patchType of ""')
 }
 
 /** The refusal of a webhook, in its own words and with its own code where it gave any. */

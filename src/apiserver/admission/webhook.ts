@@ -17,7 +17,7 @@ export interface WebhookRule {
 }
 
 export interface MatchCondition {
-  readonly name: string
+  readonly source: string
   /** Throws when the expression cannot be compiled. */
   readonly expression: () => CompiledExpression
 }
@@ -84,7 +84,7 @@ function readWebhook(webhook: Record<string, unknown>, id: string): Webhook {
     reviewVersions: textList(webhook.admissionReviewVersions),
     reinvocationPolicy: webhook.reinvocationPolicy === 'IfNeeded' ? 'IfNeeded' : 'Never',
     matchConditions: conditions.map(condition => ({
-      name: textOf(condition.name),
+      source: textOf(condition.expression),
       expression: once(() => compileExpression(textOf(condition.expression), conditionVariables)),
     })),
   }

@@ -19,7 +19,7 @@ import type { AdmissionAttributes } from './attributes.ts'
 import type { Equivalent, MatchFacts } from './match.ts'
 import { conditionsHold, wantedForm } from './match.ts'
 import type { ReviewAnswer, Reviewed } from './review.ts'
-import { denial, readAnswer, requestForConditions, reviewFor, reviewVersion } from './review.ts'
+import { checkAnswer, decodeResponse, denial, requestForConditions, reviewFor, reviewVersion } from './review.ts'
 import type { Webhook } from './webhook.ts'
 import { webhooksOf } from './webhook.ts'
 import type { PostToWebhook } from './wire.ts'
@@ -28,7 +28,10 @@ export interface WebhookAdmissionOptions extends MatchFacts {
   /** The configurations as they are now. Unchanged ones should be the same objects: they are read once. */
   readonly configurations: (type: 'mutating' | 'validating') => readonly KubeObject[]
   readonly convert: (object: KubeObject, to: GroupVersionKind) => Promise<KubeObject>
-  /** What reading an object from a client does to it (defaults, dropping of unknown fields), after each patch. */
+  /**
+   * What reading an object from a client does to it (defaults, dropping of unknown fields), after each patch. Throws a
+   * `StatusError` for an object that cannot be read as its kind.
+   */
   readonly normalize?: (object: KubeObject, kind: GroupVersionKind) => KubeObject
   readonly post: PostToWebhook
   readonly randomUUID: () => string
@@ -82,7 +85,8 @@ export function createWebhookAdmission(options: WebhookAdmissionOptions): Webhoo
     const answer = await post(webhook.address, reviewFor(version, uid, reviewed), limits).catch((cause: unknown) => {
       throw new FailedCall(`failed to call webhook: ${messageOf(cause)}`, { cause })
     })
-    const read = attempt('received invalid webhook response', () => readAnswer(answer, version, uid, mayPatch))
+    attempt('failed to call webhook', () => decodeResponse(answer))
+    const read = attempt('received invalid webhook response', () => checkAnswer(answer, version, uid, mayPatch))
     for (const warning of read.warnings) attributes.warn?.(warning)
     return read
   }

@@ -5,6 +5,7 @@
 //
 // Every failure is a `WebhookCallError` whose message is what a Go client would say, since that is what people search.
 
+import { isIP } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { Pool } from 'undici'
 import { webhookAnswerBytesMax, webhookPoolsMax } from '../../limits.ts'
@@ -12,6 +13,7 @@ import { quote } from '../faults.ts'
 import { JSONSyntaxError, parseJSON, stringify } from '../json.ts'
 import type { JSONValue } from '../object.ts'
 import { getOwn, isObject } from '../object.ts'
+import { toJSONKind } from '../patch/go-text.ts'
 
 export interface WebhookAddress {
   readonly url?: string
@@ -58,6 +60,8 @@ export class WebhookCallError extends Error {
 /** Between requests. Go servers close idle connections after 90 seconds or more; better we close first. */
 const keepAliveMs = 30_000
 const connectTimeoutMs = 30_000
+/** Webhooks log it, and some look for it. */
+const userAgent = 'kube-apiserver-admission'
 
 export function createWebhookWire({ resolveService, timeout }: WireOptions): WebhookWire {
   const pools = new Map<string, Pool>()
@@ -72,6 +76,8 @@ export function createWebhookWire({ resolveService, timeout }: WireOptions): Web
     }
     const pool = new Pool(target.origin, {
       connect: {
+        // Stated, because the environment could say otherwise for the whole process.
+        rejectUnauthorized: true,
         ...(ca !== undefined && { ca }),
         ...(target.isService && { servername: target.serverName }),
         timeout: connectTimeoutMs,
@@ -118,7 +124,12 @@ export function createWebhookWire({ resolveService, timeout }: WireOptions): Web
       poolFor(target, target.ca).request({
         method: 'POST',
         path: target.path,
-        headers: { host: target.host, 'content-type': 'application/json', accept: 'application/json, */*' },
+        headers: {
+          host: target.host,
+          'content-type': 'application/json',
+          accept: 'application/json, */*',
+          'user-agent': userAgent,
+        },
         body: text,
         signal,
       })
@@ -232,12 +243,28 @@ async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData
   if (statusCode < 200 || statusCode > 206) {
     throw new WebhookCallError(statusMessage(text) ?? genericMessage(statusCode, text, headers['content-type']))
   }
+  if (text === '') {
+    const type = headers['content-type'] ?? 'application/json'
+    throw new WebhookCallError(`0-length response with status code: ${statusCode} and content type: ${type}`)
+  }
+  const value = parsed(text)
+  if (isObject(value)) return value
+  const envelope =
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+  throw unreadable(`json: cannot unmarshal ${toJSONKind(value)} into Go value of type ${envelope}`)
+}
+
+function parsed(text: string): JSONValue {
   try {
     return parseJSON(text).value
   } catch (error) {
-    if (!(error instanceof JSONSyntaxError)) throw error
-    throw new WebhookCallError(`couldn't get version/kind; json parse error: ${error.message}`, { cause: error })
+    if (error instanceof JSONSyntaxError) throw unreadable(error.message)
+    throw error
   }
+}
+
+function unreadable(why: string): WebhookCallError {
+  return new WebhookCallError(`couldn't get version/kind; json parse error: ${why}`)
 }
 
 /** What a Status object says, when the webhook answered with one. */
@@ -307,7 +334,7 @@ function describe(error: unknown, target: Target, signal: AbortSignal): string {
     case 'CERT_NOT_YET_VALID':
       return 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid'
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `tls: failed to verify certificate: x509: certificate is valid for ${namesIn(error)}, not ${target.serverName}`
+      return `tls: failed to verify certificate: ${describeMismatch(error, target.serverName)}`
     default:
       return error instanceof Error ? error.message : String(error)
   }
@@ -324,9 +351,17 @@ function codeOf(error: unknown): string {
   return error instanceof AggregateError && error.errors.length > 0 ? codeOf(error.errors[0]) : ''
 }
 
-function namesIn(error: unknown): string {
+function describeMismatch(error: unknown, wanted: string): string {
   const certificate = error instanceof Error && 'cert' in error ? error.cert : undefined
-  const names = isObject(certificate) ? certificate.subjectaltname : undefined
-  if (typeof names !== 'string') return 'other names'
-  return names.replaceAll('DNS:', '').replaceAll('IP Address:', '')
+  const alternatives = isObject(certificate) ? textOf(certificate.subjectaltname).split(', ') : []
+  const wantsAddress = isIP(wanted) !== 0
+  const prefix = wantsAddress ? 'IP Address:' : 'DNS:'
+  const names = alternatives.filter(name => name.startsWith(prefix)).map(name => name.slice(prefix.length))
+  if (names.length > 0) return `x509: certificate is valid for ${names.join(', ')}, not ${wanted}`
+  if (!wantsAddress) return `x509: certificate is not valid for any names, but wanted to match ${wanted}`
+  return `x509: cannot validate certificate for ${wanted} because it doesn't contain any IP SANs`
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
