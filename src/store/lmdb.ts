@@ -83,18 +83,17 @@ interface BackendOptions {
 }
 
 export async function openBackend(dir: string, { isNew, witness, onClose }: BackendOptions): Promise<Backend> {
-  if (!isNew) await checkDataFile(join(dir, dataFile))
+  if (!isNew) checkDataFile(join(dir, dataFile))
   const environment = openFile(join(dir, dataFile))
-  const log = environment.openDB<Buffer, number>('log', { encoding: 'binary' })
-  const facts = environment.openDB<Buffer, string>('meta', { encoding: 'binary' })
-  let meta: Meta | undefined
+  let opened: Opened
   try {
-    meta = readMeta(dir, log, facts, isNew)
-    if (witness !== undefined) checkWitness(dir, witness, meta)
+    opened = openTables(dir, environment, isNew)
+    if (witness !== undefined) checkWitness(dir, witness, opened.meta)
   } catch (error) {
     await environment.close()
     throw error
   }
+  const { log, facts, meta } = opened
   if (isNew) await syncDirectory(dir)
   const noted = openWitness(join(dir, witnessFile))
   if (meta !== undefined) noted.note(meta)
@@ -102,7 +101,10 @@ export async function openBackend(dir: string, { isNew, witness, onClose }: Back
   return {
     meta,
     *scan() {
-      for (const { key, value } of log.getRange()) yield { revision: key, bytes: value } satisfies Row
+      const rows = log.getRange()[Symbol.iterator]()
+      for (let next = orDamaged(dir, () => rows.next()); !next.done; next = orDamaged(dir, () => rows.next())) {
+        yield { revision: next.value.key, bytes: next.value.value } satisfies Row
+      }
     },
     async write({ rows, trim, meta: next }) {
       try {
@@ -136,17 +138,32 @@ function openFile(path: string): RootDatabase<Buffer> {
   }
 }
 
-function readMeta(
-  dir: string,
-  log: Database<Buffer, number>,
-  facts: Database<Buffer, string>,
-  isNew: boolean,
-): Meta | undefined {
-  const bytes = facts.get('meta')
-  if (bytes !== undefined) return parseMeta(bytes)
-  // The very first start may have ended between making the file and describing it.
-  if (isNew || log.getCount({ limit: 1 }) === 0) return undefined
-  throw new DamagedStoreError(`${join(dir, dataFile)} holds records, but not the description of the data`)
+interface Opened {
+  readonly log: Database<Buffer, number>
+  readonly facts: Database<Buffer, string>
+  readonly meta: Meta | undefined
+}
+
+function openTables(dir: string, environment: RootDatabase<Buffer>, isNew: boolean): Opened {
+  return orDamaged(dir, () => {
+    const log = environment.openDB<Buffer, number>('log', { encoding: 'binary' })
+    const facts = environment.openDB<Buffer, string>('meta', { encoding: 'binary' })
+    const bytes = facts.get('meta')
+    if (bytes !== undefined) return { log, facts, meta: parseMeta(bytes) }
+    // The very first start may have ended between making the file and describing it.
+    if (isNew || log.getCount({ limit: 1 }) === 0) return { log, facts, meta: undefined }
+    throw new DamagedStoreError(`${join(dir, dataFile)} holds records, but not the description of the data`)
+  })
+}
+
+/** While reading, whatever LMDB stumbles over is damage. */
+function orDamaged<T>(dir: string, read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (cause instanceof DamagedStoreError) throw cause
+    throw new DamagedStoreError(`${join(dir, dataFile)} cannot be read: ${reasonOf(cause)}`, { cause })
+  }
 }
 
 function checkWitness(dir: string, witness: Witness, meta: Meta | undefined): void {

@@ -28,8 +28,11 @@ export function load(meta: Meta, rows: Iterable<Row>): Loaded {
   const history = new History(meta.compacted)
   const leftovers: number[] = []
   let next = meta.compacted + 1
+  let before = 0
 
   for (const row of rows) {
+    if (row.revision <= before) throw new DamagedStoreError(`revision ${row.revision} is kept after revision ${before}`)
+    before = row.revision
     if (row.revision > meta.last) {
       throw new DamagedStoreError(`there is a record of revision ${row.revision}, but the newest is ${meta.last}`)
     }

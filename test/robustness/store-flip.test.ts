@@ -1,0 +1,92 @@
+// A bit flips somewhere in the data file: the store either refuses to start or holds exactly what it held.
+
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { openStore } from '../../src/store/lmdb.ts'
+
+const child = fileURLToPath(new URL('./store-open-child.ts', import.meta.url))
+const pageBytes = 4096
+const flipsPerPage = 6
+
+test('a flipped bit anywhere in the file is noticed or harmless, never silently believed', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'mooring-flip-'))
+  try {
+    const original = join(root, 'original')
+    await fill(original)
+    const bytes = await readFile(join(original, 'mooring.mdb'))
+    const places = placesIn(bytes.length)
+    // The first copy is whole: what it says is the truth.
+    await cp(original, join(root, '0'), { recursive: true })
+    for (const [at, place] of places.entries()) await flip(original, join(root, String(at + 1)), bytes, place)
+    const [truth, ...verdicts] = await judge(root, places.length + 1)
+    expect(truth).toMatch(/^opened /)
+    const wrong = verdicts.flatMap((verdict, at) =>
+      verdict === truth || verdict?.startsWith('refused DamagedStoreError')
+        ? []
+        : [`byte ${places[at]?.at}: ${verdict}`],
+    )
+    expect(wrong).toEqual([])
+    expect(verdicts.filter(verdict => verdict?.startsWith('refused')).length).toBeGreaterThan(places.length / 4)
+  } finally {
+    await rm(root, { recursive: true })
+  }
+})
+
+interface Place {
+  readonly at: number
+  readonly bit: number
+}
+
+/** In every page the first bytes, where the tree is kept together, and some further on, where the records are. */
+function placesIn(size: number): Place[] {
+  const places: Place[] = []
+  for (let page = 0; page < size / pageBytes; page += 1) {
+    for (let flip = 0; flip < flipsPerPage; flip += 1) {
+      const offset = flip < 3 ? (page * 5 + flip * 11) % 64 : (page * 977 + flip * 1_361) % pageBytes
+      places.push({ at: page * pageBytes + offset, bit: (page + flip) % 8 })
+    }
+  }
+  return places
+}
+
+async function fill(dir: string): Promise<void> {
+  const store = await openStore(dir)
+  const value = (revision: number) => Buffer.alloc(revision % 17 === 0 ? 9_000 : 300, `value ${revision} `)
+  await Promise.all(Array.from({ length: 60 }, (_, at) => store.create(`/keys/${at}`, value)))
+  for (let at = 0; at < 30; at += 1) {
+    const revision = store.get(`/keys/${at}`)?.revision ?? 0
+    await (at % 3 === 0 ? store.delete(`/keys/${at}`, revision, value) : store.update(`/keys/${at}`, revision, value))
+  }
+  await store.compact(50)
+  await store.close()
+}
+
+async function flip(original: string, copy: string, bytes: Buffer, { at, bit }: Place): Promise<void> {
+  await mkdir(copy)
+  await cp(join(original, 'witness'), join(copy, 'witness'))
+  const flipped = Buffer.from(bytes)
+  flipped[at] = (flipped[at] ?? 0) ^ (1 << bit)
+  await writeFile(join(copy, 'mooring.mdb'), flipped)
+}
+
+async function judge(root: string, count: number): Promise<string[]> {
+  const verdicts: string[] = []
+  while (verdicts.length < count) {
+    const running = fork(child, [root, String(verdicts.length), String(count)], {
+      execArgv: ['--import', 'tsx'],
+      silent: true,
+    })
+    running.on('message', (message: { at: number; verdict: string }) => {
+      verdicts[message.at] = message.verdict
+    })
+    const [code, signal] = await once(running, 'exit')
+    const last = verdicts.length - 1
+    if (verdicts[last] === 'began') verdicts[last] = `crashed ${signal ?? code}`
+  }
+  return verdicts
+}
