@@ -43,7 +43,7 @@ import {
   toTime,
 } from './managed-fields.ts'
 import { unexplained } from './refusals.ts'
-import { asStruct, toZeroObject } from './struct-fields.ts'
+import { asStruct, toZeroObject, withMetadataStruct } from './struct-fields.ts'
 import {
   assertTyped,
   type Comparison,
@@ -181,10 +181,14 @@ interface Typed {
 }
 
 function toTyped(options: OwnershipOptions, object: KubeObject): Typed {
-  const { schema, definitions, isCustom, apiVersion } = options
-  const bare = withoutManagedFields(object)
-  const value = isCustom ? bare : asStruct(bare, schema, definitions)
+  const { schema, definitions, apiVersion } = options
+  const value = toStored(options, withoutManagedFields(object))
   return { value, type: toObjectType(schema, definitions), apiVersion }
+}
+
+/** Built-in objects are structs on a real server; of a custom object only the metadata is one. */
+function toStored({ isCustom, schema, definitions }: OwnershipOptions, value: JSONValue): JSONValue {
+  return isCustom ? withMetadataStruct(value) : asStruct(value, schema, definitions)
 }
 
 /** What was there before; on create an object of the kind in which nothing is set. */
@@ -405,8 +409,8 @@ function applyOnce(options: ApplyOptions, applied: KubeObject, force: boolean): 
 
 /** The object to store: `live` itself, in its own words, when the difference is one that a struct does not hold. */
 function toResult(options: ApplyOptions, before: Typed, after: Typed): KubeObject {
-  const { live, applied, isCustom, schema, definitions } = options
-  const value = isCustom ? after.value : asStruct(after.value, schema, definitions)
+  const { live, applied } = options
+  const value = toStored(options, after.value)
   if (live !== undefined) return clone(equal(before.value, value) ? live : (value as unknown as KubeObject))
   const object = clone(value) as unknown as KubeObject
   dropUnsaid(object, applied)

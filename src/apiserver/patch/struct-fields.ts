@@ -52,6 +52,21 @@ export function asStruct(value: JSONValue, schema: Schema, definitions: Definiti
   return result
 }
 
+/** An object of a custom kind, without what says nothing in its metadata. */
+export function withMetadataStruct(object: JSONValue): JSONValue {
+  if (!isObject(object) || !isObject(object.metadata)) return object
+  const kept: JSONMap = {}
+  for (const [key, value] of Object.entries(object.metadata as JSONMap)) {
+    if (!isNothing(value)) setOwn(kept, key, value)
+  }
+  return { ...(object as JSONMap), metadata: kept }
+}
+
+function isNothing(value: JSONValue): boolean {
+  if (value === null || value === '') return true
+  return typeof value === 'object' && Object.keys(value).length === 0
+}
+
 function saysNothing(value: JSONValue, property: Schema): boolean {
   const presence = property['x-presence']
   if (value === null) return !isAlwaysPrinted(property) || isStruct(property)
