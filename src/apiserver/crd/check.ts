@@ -115,7 +115,7 @@ function checkSpec(spec: Spec, old: Spec | undefined): Fault[] {
     ...oneOf('spec.scope', spec.scope ?? '', ['Cluster', 'Namespaced']),
     ...missingSchemas(versions),
     ...versions.flatMap((version, i) => versionFaults(version, common, `spec.versions[${i}]`, isUnchanged(version))),
-    ...versionListFaults(versions),
+    ...versionListFaults(spec.versions),
     ...requiredNames(spec.names ?? {}),
     ...namesFaults(spec.names ?? {}, 'spec.names'),
     ...sharedFaults(common, 'spec', hasStatus(common) || versions.some(hasStatus), versions.every(isUnchanged)),
@@ -209,9 +209,10 @@ function sharedFaults(
   ]
 }
 
-function versionListFaults(versions: readonly Version[]): Fault[] {
+function versionListFaults(written: readonly Version[] | undefined): Fault[] {
   const faults: Fault[] = []
-  const shown = versions.map(version => ({
+  const versions = written ?? []
+  const shown = written?.map(version => ({
     Name: version.name ?? '',
     Served: version.served ?? false,
     Storage: version.storage ?? false,
