@@ -19,8 +19,8 @@ export interface Thing {
     /** Labels by name. */
     labels?: {
         /** Not a field of Thing. */
-        [name: string]: string;
         inner: string;
+        [name: string]: string;
     };
     /** With an odd name. */
     "x-odd"?: boolean;

@@ -98,6 +98,8 @@ describe('the index of version 3', () => {
     const before = open(thing, custom({})).groupVersion('api/v1')
     expect(open(thing, custom({ description: 'changed' })).groupVersion('api/v1')).toBe(before)
     expect(open(kindOf({})).groupVersion('api/v1')).not.toBe(before)
+    const more = kindOf({ plural: 'things2' })
+    expect(open(thing, more).groupVersion('api/v1')).not.toBe(before)
   })
 })
 

@@ -218,6 +218,12 @@ describe('a pod in one line', () => {
       {},
     ],
     ['CrashLoopBackOff', two, { phase: 'Running', containerStatuses: [waiting('CrashLoopBackOff')] }, {}],
+    [
+      'CrashLoopBackOff',
+      two,
+      { phase: 'Running', containerStatuses: [waiting('CrashLoopBackOff'), waiting('ContainerCreating')] },
+      {},
+    ],
     ['Error', two, { phase: 'Running', containerStatuses: [terminated(1, 'Error'), terminated(0, 'Completed')] }, {}],
     ['Error', two, { phase: 'Failed', containerStatuses: [terminated(0, 'Completed'), terminated(1, 'Error')] }, {}],
     ['Signal:9', two, { phase: 'Failed', containerStatuses: [terminated(137, '', 9)] }, {}],
@@ -383,6 +389,12 @@ describe('other built-in kinds', () => {
         ],
       },
       { Endpoints: '10.0.0.1:1,[fd00::1]:1,10.0.0.1:2 + 2 more...' },
+    ],
+    [
+      'discovery.k8s.io',
+      'EndpointSlice',
+      { ports: [{ port: 1 }, { name: 'x' }, {}], endpoints: [{ addresses: ['a', 'b'] }, { addresses: ['c', 'd'] }] },
+      { Ports: '1,x,*', Endpoints: 'a,b,c + 1 more...' },
     ],
     [
       'autoscaling',
