@@ -132,7 +132,10 @@ describe('refusals', () => {
 
 describe('any document', () => {
   const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JSONValue>
-  const documents = fc.dictionary(fc.string(), json, { maxKeys: 5 }).map(value => ({ ...value }) as JSONValue)
+  // Through text and back: JSON has no negative zero worth telling apart.
+  const documents = fc
+    .dictionary(fc.string(), json, { maxKeys: 5 })
+    .map(value => JSON.parse(JSON.stringify(value)) as JSONValue)
 
   it('becomes any other one by their difference, as another implementation has it', () => {
     fc.assert(
