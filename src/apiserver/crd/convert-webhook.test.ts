@@ -117,7 +117,7 @@ describe('conversion by webhook', () => {
     expect(stripped?.metadata).not.toHaveProperty('labels')
   })
 
-  const one = 'Internal error occurred: conversion webhook for example.com/v1, Kind=Boat'
+  const one = 'conversion webhook for example.com/v1, Kind=Boat'
   const inMetadata = (more: Record<string, unknown>) =>
     answering(object => ({ ...object, metadata: { ...object.metadata, ...more } }))
   it.each<[string, Handler, string]>([
@@ -143,20 +143,34 @@ describe('conversion by webhook', () => {
       `${one} failed: expected webhook response of apiextensions.k8s.io/v1, Kind=ConversionReview, got /v1, Kind=Pod`,
     ],
     ['loses an object', answering(o => o, { convertedObjects: [] }), `${one} returned 0 objects, expected 1`],
-    [
-      'renames',
-      inMetadata({ name: 'z' }),
-      `${one} returned invalid converted object at index 0: must have the same name: a != z`,
-    ],
+    ['renames', inMetadata({ name: 'z' }), `${one} returned invalid object: must have the same name: a != z`],
     ['moves', inMetadata({ namespace: 'z' }), 'must have the same namespace: n != z'],
     ['changes the uid', inMetadata({ uid: 'z' }), 'must have the same UID: uid-a != z'],
-    ['writes labels that are no text', inMetadata({ labels: { a: 1 } }), 'metadata.labels[a] must be a string'],
+    [
+      'writes labels that are no text',
+      inMetadata({ labels: { a: 1 } }),
+      `${one} returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object`,
+    ],
     [
       'forgets the metadata',
       answering(({ kind, apiVersion }) => ({ kind, apiVersion })),
-      'missing metadata in converted object',
+      `${one} returned invalid object: must have the same name: a != `,
     ],
-    ['changes the kind', answering(o => ({ ...o, kind: 'Car' })), 'invalid kind (expected Boat, received Car)'],
+    [
+      'writes labels that cannot be',
+      inMetadata({ labels: { a: '!!' } }),
+      'metadata: metadata.labels: Invalid value: "!!": a valid label',
+    ],
+    [
+      'writes annotations that cannot be',
+      inMetadata({ annotations: { '/': 'x' } }),
+      'metadata: [metadata.annotation: Invalid value: "/"',
+    ],
+    [
+      'changes the kind',
+      answering(o => ({ ...o, kind: 'Car' })),
+      `${one} returned invalid object at index 0: invalid kind (expected Boat, received Car)`,
+    ],
     [
       'does not convert',
       answering(o => ({ ...o, apiVersion: 'example.com/v1' })),
@@ -165,11 +179,6 @@ describe('conversion by webhook', () => {
   ])('fails when the webhook %s', async (_, wrong, message) => {
     handler = wrong
     await expect(convert([boat('a')])).rejects.toThrow(message)
-  })
-
-  it('names a list when many objects were to be converted', async () => {
-    handler = answering(o => o, { result: { status: 'Failure', message: 'no idea' } })
-    await expect(convert([boat('a'), boat('b')])).rejects.toThrow('for example.com/v1, Kind=BoatList failed: no idea')
   })
 
   it('fails when the webhook cannot be reached, or speaks no known version', async () => {

@@ -4,10 +4,14 @@
 
 import { readAddress } from '../admission/webhook.ts'
 import type { PostToWebhook } from '../admission/wire.ts'
-import { quote } from '../faults.ts'
+import type { Fault } from '../faults.ts'
+import { describeFault, invalid, quote } from '../faults.ts'
+import { checkLabels } from '../metadata.ts'
+import { checkQualifiedName } from '../names.ts'
 import type { JSONValue, KubeObject, ObjectMeta } from '../object.ts'
-import { clone, getOwn, isObject, parseAPIVersion } from '../object.ts'
-import { internalError } from '../status.ts'
+import { clone, equal, getOwn, isObject, parseAPIVersion, setOwn } from '../object.ts'
+import { toGoType } from '../patch/go-text.ts'
+import { unexplained } from '../patch/refusals.ts'
 
 export interface ConversionWire {
   readonly post: PostToWebhook
@@ -15,12 +19,17 @@ export interface ConversionWire {
   readonly signal?: AbortSignal
 }
 
+/** What is wrong with an answer, for the one who wrote the webhook. */
+class InvalidAnswer extends Error {
+  override readonly name = 'InvalidAnswer'
+}
+
 /** What kube-apiserver allows a conversion to take: reads wait for it, so it must end well before they give up. */
 const timeoutSeconds = 30
 
 /**
  * The objects in the wanted version, in the same order. `conversion` is the definition's `spec.conversion`. Throws a
- * 500 `StatusError` that begins with `conversion webhook for`.
+ * 500 `StatusError` without a reason, whose message begins with `conversion webhook for`.
  */
 export async function convertByWebhook(
   objects: readonly KubeObject[],
@@ -31,12 +40,11 @@ export async function convertByWebhook(
   const outdated = objects.filter(object => object.apiVersion !== desiredAPIVersion)
   const [first] = outdated
   if (first === undefined) return [...objects]
-  const subject = describeKind(first, objects.length === 1 ? '' : 'List')
-  const failed = (what: string, cause?: unknown) => internalError(`conversion webhook for ${subject} ${what}`, cause)
+  const failed = (what: string) => unexplained(`conversion webhook for ${describeKind(first)} ${what}`)
 
   const webhook = getOwn(conversion, 'webhook')
   const version = reviewVersion(getOwn(webhook, 'conversionReviewVersions'))
-  if (version === undefined) throw internalError('no supported conversion review versions')
+  if (version === undefined) throw unexplained('no supported conversion review versions')
   const uid = wire.randomUUID()
   const review = {
     kind: 'ConversionReview',
@@ -46,11 +54,11 @@ export async function convertByWebhook(
   const limits = { timeoutSeconds, ...(wire.signal && { signal: wire.signal }) }
   const address = readAddress(getOwn(webhook, 'clientConfig'))
   const answer = await wire.post(address, review, limits).catch((error: unknown) => {
-    throw failed(`failed: ${messageOf(error)}`, error)
+    throw failed(`failed: ${messageOf(error)}`)
   })
   const converted = attempt(
     () => convertedObjects(answer, version, uid),
-    error => failed(`failed: ${messageOf(error)}`, error),
+    error => failed(`failed: ${messageOf(error)}`),
   )
   if (converted.length !== outdated.length) {
     throw failed(`returned ${converted.length} objects, expected ${outdated.length}`)
@@ -58,8 +66,8 @@ export async function convertByWebhook(
 
   const results = outdated.map((original, i) =>
     attempt(
-      () => taken(original, converted[i], desiredAPIVersion),
-      error => failed(`returned invalid converted object at index ${i}: ${messageOf(error)}`, error),
+      () => taken(original, converted[i], desiredAPIVersion, i),
+      error => failed(`returned invalid ${messageOf(error)}`),
     ),
   )
   const bySource = new Map(outdated.map((original, i) => [original, results[i]]))
@@ -77,38 +85,45 @@ function convertedObjects(answer: JSONValue, version: string, uid: string): read
     const { group, version: found } = parseAPIVersion(textOf(getOwn(answer, 'apiVersion')))
     const shown = `${group}/${found}, Kind=${textOf(getOwn(answer, 'kind'))}`
     const expected = 'apiextensions.k8s.io/v1, Kind=ConversionReview'
-    if (shown !== expected) throw new Error(`expected webhook response of ${expected}, got ${shown}`)
+    if (shown !== expected) throw new InvalidAnswer(`expected webhook response of ${expected}, got ${shown}`)
   }
-  if (!isObject(response)) throw new Error('no response provided')
+  if (!isObject(response)) throw new InvalidAnswer('no response provided')
   const answered = textOf(response.uid)
   if (version === 'v1' && answered !== uid) {
-    throw new Error(`expected response.uid=${quote(uid)}, got ${quote(answered)}`)
+    throw new InvalidAnswer(`expected response.uid=${quote(uid)}, got ${quote(answered)}`)
   }
   const status = textOf(getOwn(response.result, 'status'))
   if (status !== 'Success') {
     const message = textOf(getOwn(response.result, 'message'))
-    throw new Error(message === '' ? `response.result.status was '${status}', not 'Success'` : message)
+    throw new InvalidAnswer(message === '' ? `response.result.status was '${status}', not 'Success'` : message)
   }
   return Array.isArray(response.convertedObjects) ? response.convertedObjects : []
 }
 
-/** The converted object with the original's metadata, of which the webhook decides labels and annotations. */
-function taken(original: KubeObject, converted: unknown, desiredAPIVersion: string): KubeObject {
-  if (!isObject(converted)) throw new Error('it is not an object')
-  const { kind, apiVersion, metadata } = converted
+/**
+ * The converted object with the original's metadata, of which the webhook decides labels and annotations. Throws an
+ * `InvalidAnswer` that says what of the answer is invalid.
+ */
+function taken(original: KubeObject, converted: unknown, desiredAPIVersion: string, index: number): KubeObject {
+  if (!isObject(converted)) throw new InvalidAnswer(`object at index ${index}: it is no object`)
+  const { kind, apiVersion } = converted
   if (apiVersion !== desiredAPIVersion) {
-    throw new Error(`invalid groupVersion (expected ${desiredAPIVersion}, received ${textOf(apiVersion)})`)
+    const versions = `(expected ${desiredAPIVersion}, received ${textOf(apiVersion)})`
+    throw new InvalidAnswer(`object at index ${index}: invalid groupVersion ${versions}`)
   }
-  if (kind !== original.kind) throw new Error(`invalid kind (expected ${original.kind}, received ${textOf(kind)})`)
-  if (metadata === undefined) throw new Error('missing metadata in converted object')
-  if (!isObject(metadata)) throw new Error('invalid metadata in converted object')
+  if (kind !== original.kind) {
+    throw new InvalidAnswer(
+      `object at index ${index}: invalid kind (expected ${original.kind}, received ${textOf(kind)})`,
+    )
+  }
+  const metadata = isObject(converted.metadata) ? converted.metadata : {}
   mustBeSame('name', original.metadata.name, metadata.name)
   mustBeSame('namespace', original.metadata.namespace, metadata.namespace)
   mustBeSame('UID', original.metadata.uid, metadata.uid)
 
   const kept: ObjectMeta = clone(original.metadata)
   for (const field of ['labels', 'annotations'] as const) {
-    const texts = readTexts(field, metadata[field])
+    const texts = readTexts(field, metadata[field], original.metadata[field])
     if (texts === undefined) delete kept[field]
     else kept[field] = texts
   }
@@ -117,29 +132,57 @@ function taken(original: KubeObject, converted: unknown, desiredAPIVersion: stri
 
 function mustBeSame(what: string, expected: string | undefined, found: unknown): void {
   if ((expected ?? '') === textOf(found)) return
-  throw new Error(`must have the same ${what}: ${expected ?? ''} != ${textOf(found)}`)
+  throw new InvalidAnswer(`object: must have the same ${what}: ${expected ?? ''} != ${textOf(found)}`)
 }
 
-function readTexts(field: string, value: unknown): Record<string, string> | undefined {
+function readTexts(
+  field: 'labels' | 'annotations',
+  value: unknown,
+  before: Record<string, string> | undefined,
+): Record<string, string> | undefined {
   if (value === undefined || value === null) return undefined
-  if (!isObject(value)) throw new Error(`invalid metadata.${field} in converted object`)
-  for (const [key, text] of Object.entries(value)) {
-    if (typeof text !== 'string') throw new Error(`metadata.${field}[${key}] must be a string`)
+  if (!isObject(value)) {
+    throw new InvalidAnswer(`metadata: invalid metadata.${field} of type ${toGoType(value)} in converted object`)
   }
-  return value as Record<string, string>
+  const texts: Record<string, string> = {}
+  for (const [key, text] of Object.entries(value)) {
+    if (typeof text !== 'string') {
+      const what = `metadata.${field}[${key}] must be a string, but is ${toGoType(text)} in converted object`
+      throw new InvalidAnswer(`metadata: ${what}`)
+    }
+    setOwn(texts, key, text)
+  }
+  // What was stored before stays readable, whatever is thought of it today.
+  if (!equal(texts, before)) checkTexts(field, texts)
+  return texts
+}
+
+function checkTexts(field: 'labels' | 'annotations', texts: Record<string, string>): void {
+  const faults = field === 'labels' ? checkLabels(texts, 'metadata.labels') : annotationFaults(texts)
+  const messages = [...new Set(faults.map(describeFault))]
+  if (messages.length === 1) throw new InvalidAnswer(`metadata: ${messages[0]}`)
+  if (messages.length > 1) throw new InvalidAnswer(`metadata: [${messages.join(', ')}]`)
+}
+
+function annotationFaults(texts: Record<string, string>): Fault[] {
+  // Keys of annotations may be written in capitals, unlike those of labels.
+  return Object.keys(texts).flatMap(key =>
+    checkQualifiedName(key.toLowerCase()).map(why => invalid('metadata.annotation', key, why)),
+  )
 }
 
 function attempt<T>(act: () => T, toError: (error: unknown) => Error): T {
   try {
     return act()
   } catch (error) {
-    throw toError(error)
+    if (error instanceof InvalidAnswer) throw toError(error)
+    throw error
   }
 }
 
-function describeKind({ apiVersion, kind }: KubeObject, suffix: string): string {
+function describeKind({ apiVersion, kind }: KubeObject): string {
   const { group, version } = parseAPIVersion(apiVersion)
-  return `${group}/${version}, Kind=${kind}${suffix}`
+  return `${group}/${version}, Kind=${kind}`
 }
 
 function messageOf(error: unknown): string {
