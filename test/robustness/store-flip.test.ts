@@ -1,4 +1,4 @@
-// A bit flips somewhere in the data file: the store either refuses to start or holds exactly what it held.
+// A bit flips somewhere in the data file, or the file is cut short: the store either refuses to start or holds exactly what it held.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -32,6 +32,29 @@ test('a flipped bit anywhere in the file is noticed or harmless, never silently 
     )
     expect(wrong).toEqual([])
     expect(verdicts.filter(verdict => verdict?.startsWith('refused')).length).toBeGreaterThan(places.length / 4)
+  } finally {
+    await rm(root, { recursive: true })
+  }
+})
+
+test('a file that was cut short is noticed, wherever it was cut', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'mooring-cut-'))
+  try {
+    const original = join(root, 'original')
+    await fill(original)
+    const bytes = await readFile(join(original, 'mooring.mdb'))
+    const lengths = Array.from({ length: 40 }, (_, at) => Math.floor((bytes.length * at) / 40))
+    await cp(original, join(root, '0'), { recursive: true })
+    for (const [at, length] of lengths.entries()) {
+      await mkdir(join(root, String(at + 1)))
+      await cp(join(original, 'witness'), join(root, String(at + 1), 'witness'))
+      await writeFile(join(root, String(at + 1), 'mooring.mdb'), bytes.subarray(0, length))
+    }
+    const [truth, ...verdicts] = await judge(root, lengths.length + 1)
+    // The end of the file may be pages that nothing uses any more; without them everything is still there.
+    const wrong = verdicts.filter(verdict => verdict !== truth && !verdict.startsWith('refused DamagedStoreError'))
+    expect(wrong).toEqual([])
+    expect(verdicts.slice(0, 20).filter(verdict => verdict === truth)).toEqual([])
   } finally {
     await rm(root, { recursive: true })
   }

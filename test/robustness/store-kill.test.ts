@@ -13,8 +13,8 @@ import type { Change } from '../../src/store/store.ts'
 import { checkHistory, checkStream, type Operation, type Outcome, type Stream, type Told } from './history-checker.ts'
 
 const child = fileURLToPath(new URL('./store-child.ts', import.meta.url))
-const kills = 12
-const acknowledgedPerLife = 900
+const kills = 10
+const acknowledgedPerLife = 1_000
 
 interface Life {
   readonly operations: Operation[]
@@ -22,7 +22,7 @@ interface Life {
   readonly acknowledged: number
 }
 
-test('loses nothing acknowledged and reuses no revision over a dozen kills', async () => {
+test('loses nothing acknowledged and reuses no revision over ten kills', async () => {
   const dir = await mkdtemp(join(tmpdir(), 'mooring-kill-'))
   try {
     const clock = { now: 0 }
