@@ -86,7 +86,7 @@ function splitTerms(text: string): string[] {
 
 function unescapeValue(text: string): string {
   let value = ''
-  const characters = [...text]
+  const characters = Array.from(text)
   for (let i = 0; i < characters.length; i++) {
     const character = characters[i] ?? ''
     if (character === ',' || character === '=') {

@@ -174,7 +174,7 @@ function toCell(type: string, value: unknown, now: Date): Cell {
       return Number.isNaN(Date.parse(value)) ? '<invalid>' : since(value, now)
     case 'string':
       if (typeof value === 'string') return value
-      return typeof value === 'object' ? stringify(value) : String(value)
+      return stringify(value)
     default:
       return null
   }
