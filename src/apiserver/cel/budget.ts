@@ -16,6 +16,9 @@ export class CostExceeded extends Error {
   }
 }
 
+/** One for all: a loop that swallows it may throw it half a million times, and a stack trace is dear. */
+const exceeded = new CostExceeded()
+
 /** The purse of one evaluation. */
 export class Meter {
   #left: number
@@ -37,7 +40,7 @@ export class Meter {
 
   spend(cost: number): void {
     this.#left -= cost
-    if (this.#left < 0) throw new CostExceeded()
+    if (this.#left < 0) throw exceeded
   }
 
   /** Charges for reading a value through: a tenth per character, one per element. */

@@ -4,7 +4,7 @@ import { Environment } from '@marcbachmann/cel-js'
 import type { Duration } from '@marcbachmann/cel-js/evaluator'
 import { comprehensions } from './library/comprehensions.ts'
 import { formats } from './library/formats.ts'
-import { define } from './library/library.ts'
+import { define, neverNull } from './library/library.ts'
 import { lists } from './library/lists.ts'
 import { network } from './library/network.ts'
 import { quantities, versions } from './library/quantity.ts'
@@ -26,6 +26,7 @@ function makeBase(): Environment {
     limits: { maxDepth: 250, maxListElements: 10_000, maxMapEntries: 10_000 },
   })
   for (const library of [strings, lists, network, quantities, versions, formats, comprehensions]) library(environment)
+  for (const type of ['optional', 'google.protobuf.Timestamp', 'google.protobuf.Duration']) neverNull(environment, type)
   define(environment, 'string(google.protobuf.Timestamp): string', (time: Date) =>
     time.toISOString().replace(/\.000Z$/, 'Z'),
   )

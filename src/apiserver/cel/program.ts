@@ -1,9 +1,10 @@
 // From the text of an expression to something that can be run: parsed, checked, its calls sent to Kubernetes' meaning of
 // them, every step metered. What is wrong with the text is told as cel-go tells it, with a place and an arrow.
 
-import { type Environment, EvaluationError } from '@marcbachmann/cel-js'
+import { type Environment, EvaluationError, Optional } from '@marcbachmann/cel-js'
 import { CostExceeded, callCostMax, Meter } from './budget.ts'
 import { type Checker, isTree, type Scope, type Tree, toTree, visit } from './engine.ts'
+import { fail } from './library/library.ts'
 import { replacedMethods, replacedPrefix } from './library/strings.ts'
 
 export interface Program {
@@ -90,17 +91,25 @@ function redirect(node: Tree): void {
   if (replacedMethods.has(method)) node.args = [replacedPrefix + method, ...node.args.slice(1)]
 }
 
-/** `has(self.x)` must name a field that can be there; the engine looks only at what stands before it. */
+/** `has(e.x)` asks for the field of whatever `e` is; the engine's own takes only a chain of fields. */
 function checkPresence(node: Tree): void {
   const macro = node.meta.macro
   if (macro === undefined || node.op !== 'call' || !Array.isArray(node.args) || node.args[0] !== 'has') return
-  const original = macro.typeCheck
   const [target] = macro.args ?? []
-  macro.typeCheck = (checker: Checker, self, scope: Scope) => {
-    const type = original(checker, self, scope)
-    if (target !== undefined) checkTarget(checker, target, scope, node)
-    return type
+  if (target === undefined || (target.op !== '.' && target.op !== '.?') || !Array.isArray(target.args)) return
+  const [operand, field] = target.args as [Tree, string]
+  macro.typeCheck = (checker, _, scope) => {
+    checkTarget(checker, target, scope, node)
+    return checker.getType('bool')
   }
+  macro.evaluate = (evaluator, _, scope) => isPresent(evaluator.run(operand, scope), field)
+}
+
+function isPresent(value: unknown, field: string): boolean {
+  if (value instanceof Optional) return value.hasValue() && isPresent(value.value(), field)
+  if (value instanceof Map) return value.has(field)
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return Object.hasOwn(value, field)
+  return fail('no such overload')
 }
 
 function checkTarget(checker: Checker, target: Tree, scope: Scope, whole: Tree): void {

@@ -32,6 +32,13 @@ describe('a rule that holds', () => {
     ['self.l.isSorted() && self.l.sum() % 2 == 0', { l: listOf(int) }, { l: [2, 4] }],
     ['self.a.matches("^[a-z]+$")', { a: text }, { a: 'abc' }],
     ['has(self.a) && !has(self.b)', { a: text, b: text }, { a: '' }],
+    [
+      'self.l.size() == 1 && has(self.l[0].n) && !has(self.l[0].m)',
+      { l: listOf({ type: 'object', properties: { n: text, m: text } }) },
+      { l: [{ n: '' }] },
+    ],
+    ['format.dns1123Label().validate(self.a) != null', { a: text }, { a: 'A' }],
+    ['self.o != null && optional.of(1) == optional.of(1)', { o: { type: 'object' } }, { o: {} }],
     ['self.__namespace__ == "x"', { namespace: text }, { namespace: 'x' }],
     ['self.a__dash__b == 1 && self.c__dot__d == 2', { 'a-b': int, 'c.d': int }, { 'a-b': 1, 'c.d': 2 }],
     [

@@ -6,6 +6,7 @@ import { Duration } from '@marcbachmann/cel-js/evaluator'
 import { isObject } from '../object.ts'
 import { parseDuration } from '../schema/formats.ts'
 import type { Node } from '../schema/node.ts'
+import { neverNull } from './library/library.ts'
 import { same } from './library/lists.ts'
 import { escapeField } from './names.ts'
 
@@ -126,6 +127,7 @@ export function shapeMaker(environment: Environment): (node: Node, isResource: b
       fields: Object.fromEntries(reachable.map(([, escaped, shape]) => [escaped, shape.fieldType])),
     })
     environment.registerOperator(`${type} == ${type}`, same)
+    neverNull(environment, type)
     const required = new Set(node?.schema.required ?? [])
     const bytes = reachable.filter(([name, , shape]) => required.has(name) && !shape.node?.hasDefault)
     return {

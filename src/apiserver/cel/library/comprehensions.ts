@@ -3,6 +3,7 @@
 import { type Environment, Optional } from '@marcbachmann/cel-js'
 import type { Checker, Evaluator, MacroCall, Scope, Tree, Type } from '../engine.ts'
 import { define, fail, type Library } from './library.ts'
+import { same } from './lists.ts'
 
 interface Loop {
   readonly range: Tree
@@ -177,6 +178,7 @@ function transform(
 }
 
 function optionals(environment: Environment): void {
+  environment.registerOperator('optional == optional', sameOptionals as (a: unknown, b: unknown) => boolean)
   define(environment, 'OptionalNamespace.ofNonZeroValue(A): optional<A>', (_: unknown, value: unknown) =>
     isZero(value) ? Optional.none() : Optional.of(value),
   )
@@ -192,6 +194,11 @@ function optionals(environment: Environment): void {
     value => value,
     value => value,
   )
+}
+
+function sameOptionals(a: Optional, b: Optional): boolean {
+  if (!a.hasValue() || !b.hasValue()) return a.hasValue() === b.hasValue()
+  return same(a.value(), b.value())
 }
 
 function isZero(value: unknown): boolean {

@@ -29,6 +29,12 @@ export function defineType<T>(
 ): void {
   environment.registerType(name, ctor)
   environment.registerOperator(`${name} == ${name}`, isEqual as (a: unknown, b: unknown) => boolean)
+  neverNull(environment, name)
+}
+
+/** Values of this type may be compared with null, and are never it. */
+export function neverNull(environment: Environment, type: string): void {
+  environment.registerOperator(`${type} == null`, () => false)
 }
 
 export function fail(message: string): never {
