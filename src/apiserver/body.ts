@@ -55,7 +55,8 @@ export function settleStrictness(
 ): void {
   const unknown = served.compiled.prune(object).map(path => `unknown field ${quote(path)}`)
   if (validation === 'Ignore') return
-  const faults = [...textFaults, ...unknown]
+  // A typed reader meets unknown fields while it reads; an untyped one reads first and is pruned afterwards.
+  const faults = served.kind.isCustom ? [...textFaults, ...unknown] : [...unknown, ...textFaults]
   if (faults.length === 0) return
   if (validation === 'Warn') return faults.forEach(warn)
   throw badRequest(
@@ -94,7 +95,7 @@ function decodeJSON(kind: ServedKind, bytes: Buffer): DecodedBody {
   }
 }
 
-function decodeYAML(bytes: Buffer): DecodedBody {
+export function decodeYAML(bytes: Buffer): DecodedBody {
   const text = bytes.toString('utf8')
   const options = { version: '1.1', merge: true, uniqueKeys: false, maxAliasCount: yamlAliasesMax } as const
   try {

@@ -67,7 +67,8 @@ export function negotiate(accept: string | undefined, query: URLSearchParams, of
     const as = range.parameters.as
     if (as === undefined) return { encoding, view: undefined, pretty }
     const view = viewOf(range.parameters)
-    if (view !== undefined && offer.views && encoding !== 'protobuf') return { encoding, view, pretty }
+    if (view !== undefined && offer.views && !(encoding === 'protobuf' && view.kind === 'Table'))
+      return { encoding, view, pretty }
   }
   const served = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
   throw notAcceptable(

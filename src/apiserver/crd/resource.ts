@@ -4,7 +4,8 @@ import { builtinDefinitions } from '../builtin/types.ts'
 import { keyPrefix } from '../kinds/builtin-resources.ts'
 import type { PrinterColumn, ServedKind, Subresource, Verb } from '../kinds/kind.ts'
 import type { Resource, ServedVersion } from '../kinds/registry.ts'
-import { type KubeObject, toAPIVersion } from '../object.ts'
+import { clone, type KubeObject, toAPIVersion } from '../object.ts'
+import { decodeEntry } from '../objects.ts'
 import type { Schema } from '../schema/schema.ts'
 import { type CompiledSchema, compileSchema } from '../schema/structural.ts'
 import { parseJSONPath } from '../table/jsonpath.ts'
@@ -58,6 +59,7 @@ const editVerbs: readonly Verb[] = ['get', 'patch', 'update']
 
 export function toResource(definition: KubeObject, convertByWebhook: ConvertByWebhook): Resource {
   const spec = definition.spec as DefinitionSpec
+  const definitionRevision = Number(definition.metadata.resourceVersion ?? 0)
   const versions = spec.versions.filter(version => version.served).map(version => toServed(spec, version))
   const stored = spec.versions.find(version => version.storage) ?? spec.versions[0]
   if (stored === undefined) throw new Error(`${definition.metadata.name} has no version to store`)
@@ -69,11 +71,27 @@ export function toResource(definition: KubeObject, convertByWebhook: ConvertByWe
     keyPrefix: keyPrefix(spec.group, spec.names.plural),
     storage,
     versions: new Map(versions.map(version => [version.kind.version, version])),
-    // Objects stored under an earlier storage version lie among the others, so bytes are sent as they are only where
-    // there is one version to be had.
-    isOf: kind => spec.versions.length === 1 && kind.version === storage.version,
+    // What was written before the definition last changed may lack its defaults, hold fields it no longer knows, or be of
+    // an earlier storage version. What was written after is exact.
+    isExact: (entry, kind) =>
+      entry.revision > definitionRevision && kind.version === storage.version && spec.versions.length === 1,
+    read: async (entries, as) => {
+      const objects = await convert(entries.map(decodeEntry), as.kind, spec, convertByWebhook)
+      return objects.map((object, i) => {
+        const isCurrent = (entries[i]?.revision ?? 0) > definitionRevision
+        return isCurrent && spec.conversion?.strategy !== 'Webhook' ? object : complete(object, as)
+      })
+    },
     convert: (objects, to) => convert(objects, to, spec, convertByWebhook),
   }
+}
+
+/** Reading is forgiving: what a newer schema does not know is dropped, what it would default is there. */
+function complete(object: KubeObject, { compiled }: ServedVersion): KubeObject {
+  const copy = clone(object)
+  compiled.prune(copy)
+  compiled.applyDefaults(copy)
+  return copy
 }
 
 async function convert(

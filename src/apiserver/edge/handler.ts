@@ -6,9 +6,10 @@ import { impersonate } from '../authn/impersonate.ts'
 import type { UserInfo } from '../authn/user.ts'
 import { type Attributes, type Authorize, refuse } from '../authz/attributes.ts'
 import type { Call, World } from '../call.ts'
+import { quote } from '../faults.ts'
 import { negotiate, type Representation } from '../media.ts'
 import { type PathRequest, parseRequest, type ResourceRequest } from '../request.ts'
-import { internalError, noSuchPath, StatusError } from '../status.ts'
+import { badRequest, internalError, noSuchPath, StatusError } from '../status.ts'
 import { dispatch } from '../verbs/dispatch.ts'
 import type { InFlight } from './in-flight.ts'
 import { present, toResponse } from './present.ts'
@@ -40,8 +41,9 @@ export function createHandler(parts: HandlerParts): Handler {
         if (response === undefined) throw noSuchPath()
         return response
       }
+      refuseBadTimeout(request.query)
       const call = toCall(parts.world, request, wire, user, warnings)
-      form = negotiate(header(wire, 'accept'), request.query, { views: true, protobuf: false })
+      form = negotiate(header(wire, 'accept'), request.query, { views: true, protobuf: !call.served.kind.isCustom })
       const response = await parts.inFlight.run(request, () => serve(parts.world, call, form))
       return withWarnings(response, warnings)
     } catch (error) {
@@ -104,6 +106,13 @@ function toCall(world: World, request: ResourceRequest, wire: WireRequest, user:
     warn: text => warnings.push(text),
     signal: wire.signal,
   }
+}
+
+/** Answers come long before any deadline; one that cannot be read is still told. */
+function refuseBadTimeout(query: URLSearchParams): void {
+  const text = query.get('timeout')
+  if (text === null || text === '' || /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.test(text)) return
+  throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${quote(text)}`)
 }
 
 /** `/api/v1/pods/NAME` names nothing: a namespaced object is only reached through its namespace. */

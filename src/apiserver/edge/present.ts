@@ -2,24 +2,33 @@
 // wants plain JSON of the stored version: that is the common case, and it is why lists and watches are cheap.
 
 import { stringify as stringifyYAML } from 'yaml'
-import { watchBufferBytesMax } from '../../limits.ts'
 import type { Entry } from '../../store/store.ts'
-import type { Answer, Call, FoundList, WatchEvent, WatchStream } from '../call.ts'
+import { builtinDefinitions } from '../builtin/types.ts'
+import type { Answer, Call, FoundList } from '../call.ts'
 import { stringify } from '../json.ts'
 import { contentTypes, type Representation } from '../media.ts'
 import { type KubeObject, toAPIVersion } from '../object.ts'
-import { decodeEntry } from '../objects.ts'
-import { expired, internalError, type Status } from '../status.ts'
+import { internalError, notAcceptable } from '../status.ts'
 import { type IncludeObject, partialMetadata, toTable } from '../table/table.ts'
-import type { ByteSink, StreamBody, WireResponse } from './wire.ts'
-
-type ObjectAnswer = Exclude<Answer, { type: 'watch' }>
+import { encodeProtobuf } from '../wire/protobuf.ts'
+import { presentWatch } from './present-watch.ts'
+import type { WireResponse } from './wire.ts'
 
 export async function present(call: Call, answer: Answer, form: Representation, now: Date): Promise<WireResponse> {
-  if (answer.type === 'watch') return presentWatch(call, answer.open, form, now)
-  if (answer.type === 'status') return toResponse(answer.status.code, answer.status, form)
-  if (canSendStored(call, form)) return presentStored(call, answer, form)
-  return presentConverted(call, answer, form, now)
+  switch (answer.type) {
+    case 'watch':
+      return presentWatch(call, answer.open, form, now)
+    case 'status':
+      return toResponse(answer.status.code, answer.status, form)
+    case 'entry':
+      if (canSendStored(call, [answer.entry], form)) return stored(answer.code, [answer.entry.value, newline])
+      return presentOne(call, answer.code, await readOne(call, answer.entry), form, now)
+    case 'object':
+      return presentOne(call, answer.code, answer.object, form, now)
+    case 'list':
+      if (canSendStored(call, answer.entries, form)) return stored(200, joinList(call, answer))
+      return presentList(call, answer, form, now)
+  }
 }
 
 export function toResponse(code: number, value: unknown, form: Representation): WireResponse {
@@ -28,57 +37,53 @@ export function toResponse(code: number, value: unknown, form: Representation): 
 
 function encode(value: unknown, form: Representation): Buffer {
   if (form.encoding === 'yaml') return Buffer.from(stringifyYAML(value))
+  if (form.encoding === 'protobuf') return toProtobuf(value)
   const text = stringify(value)
   return Buffer.from(form.pretty ? `${JSON.stringify(JSON.parse(text), undefined, 2)}\n` : `${text}\n`)
 }
 
-function canSendStored(call: Call, form: Representation): boolean {
-  return form.encoding === 'json' && !form.pretty && form.view === undefined && call.resource.isOf(call.served.kind)
+/** Custom kinds have no protobuf form; who accepts nothing else cannot be answered. */
+export function toProtobuf(value: unknown): Buffer {
+  const bytes = encodeProtobuf(value as KubeObject, builtinDefinitions)
+  if (bytes === undefined)
+    throw notAcceptable('only the following media types are accepted: application/json, application/yaml')
+  return bytes
+}
+
+export function canSendStored(call: Call, entries: readonly Entry[], form: Representation): boolean {
+  if (form.encoding !== 'json' || form.pretty || form.view !== undefined) return false
+  return entries.every(entry => call.resource.isExact(entry, call.served.kind))
 }
 
 const newline = Buffer.from('\n')
 const comma = Buffer.from(',')
+const brace = Buffer.from('{')
 
-function presentStored(call: Call, answer: ObjectAnswer, form: Representation): WireResponse {
-  const headers = { 'content-type': contentTypes.json }
-  switch (answer.type) {
-    case 'entry':
-      return { code: answer.code, headers, body: Buffer.concat([answer.entry.value, newline]) }
-    case 'list':
-      return { code: 200, headers, body: joinList(call, answer) }
-    case 'object':
-      return toResponse(answer.code, answer.object, form)
-    case 'status':
-      return toResponse(answer.status.code, answer.status, form)
-  }
+function stored(code: number, parts: readonly Buffer[]): WireResponse {
+  return { code, headers: { 'content-type': contentTypes.json }, body: Buffer.concat(parts) }
 }
 
-function joinList(call: Call, found: FoundList): Buffer {
+function joinList(call: Call, found: FoundList): Buffer[] {
   const { kind } = call.served
-  const head = stringify({ ...listHead(call, found) })
-  const parts: Buffer[] = [Buffer.from(`${head.slice(0, -1)},"items":[`)]
+  const parts: Buffer[] = [Buffer.from(`${stringify(listHead(call, found)).slice(0, -1)},"items":[`)]
   // Items of a built-in list do not repeat what the list's own kind says; stored bytes have it in front.
-  const prefix = `"kind":${JSON.stringify(kind.kind)},"apiVersion":${JSON.stringify(toAPIVersion(kind.group, kind.version))},`
-  const skip = kind.isCustom ? 0 : Buffer.byteLength(prefix) + 1
+  const prefix = `{"kind":${JSON.stringify(kind.kind)},"apiVersion":${JSON.stringify(toAPIVersion(kind.group, kind.version))},`
+  const skip = kind.isCustom ? 0 : Buffer.byteLength(prefix)
   found.entries.forEach((entry, i) => {
     if (i > 0) parts.push(comma)
-    if (skip > 0) parts.push(Buffer.from('{'))
+    if (skip > 0) parts.push(brace)
     parts.push(entry.value.subarray(skip))
   })
   parts.push(Buffer.from(']}\n'))
-  return Buffer.concat(parts)
+  return parts
 }
 
 function listHead(call: Call, found: FoundList): Record<string, unknown> {
   const { kind } = call.served
-  return {
-    kind: kind.listKind,
-    apiVersion: toAPIVersion(kind.group, kind.version),
-    metadata: listMetadata(found),
-  }
+  return { kind: kind.listKind, apiVersion: toAPIVersion(kind.group, kind.version), metadata: listMetadata(found) }
 }
 
-function listMetadata(found: FoundList): Record<string, unknown> {
+function listMetadata(found: FoundList) {
   return {
     resourceVersion: String(found.revision),
     ...(found.next !== undefined && { continue: found.next }),
@@ -86,160 +91,42 @@ function listMetadata(found: FoundList): Record<string, unknown> {
   }
 }
 
-async function presentConverted(
-  call: Call,
-  answer: ObjectAnswer,
-  form: Representation,
-  now: Date,
-): Promise<WireResponse> {
-  if (answer.type === 'status') return toResponse(answer.status.code, answer.status, form)
-  const includeObject = readInclude(call)
-  if (answer.type !== 'list') {
-    const [object] = answer.type === 'object' ? [answer.object] : await convertEntries(call, [answer.entry])
-    if (object === undefined) throw internalError('the object could not be converted')
-    const viewed =
-      form.view?.kind === 'Table'
-        ? toTable(call.served.kind, [object], {
-            includeObject,
-            now,
-            version: form.view.version,
-            metadata: versionOf(object),
-          })
-        : viewOne(object, form.view)
-    return toResponse(answer.code, viewed, form)
-  }
-  const objects = await convertEntries(call, answer.entries)
-  const metadata = listMetadata(answer)
+function presentOne(call: Call, code: number, object: KubeObject, form: Representation, now: Date): WireResponse {
+  return toResponse(code, view(call, object, form, now), form)
+}
+
+async function presentList(call: Call, found: FoundList, form: Representation, now: Date): Promise<WireResponse> {
+  const objects = await call.resource.read(found.entries, call.served)
+  const metadata = listMetadata(found)
   if (form.view?.kind === 'Table') {
-    const table = toTable(call.served.kind, objects, { includeObject, now, version: form.view.version, metadata })
-    return toResponse(200, table, form)
+    const options = { includeObject: readInclude(call), now, version: form.view.version, metadata }
+    return toResponse(200, toTable(call.served.kind, objects, options), form)
   }
   if (form.view !== undefined) {
     const apiVersion = `meta.k8s.io/${form.view.version}`
-    const items = objects.map(object => viewOne(object, form.view))
+    const items = objects.map(object => view(call, object, form, now))
     return toResponse(200, { kind: 'PartialObjectMetadataList', apiVersion, metadata, items }, form)
   }
-  return toResponse(200, { ...listHead(call, answer), items: objects }, form)
+  const items = call.served.kind.isCustom ? objects : objects.map(({ kind: _, apiVersion: __, ...rest }) => rest)
+  return toResponse(200, { ...listHead(call, found), items }, form)
 }
 
-function versionOf(object: KubeObject) {
-  return { resourceVersion: object.metadata.resourceVersion ?? '' }
+/** One object as the client wants to see it: whole, as a row of a table, or reduced to its metadata. */
+export function view(call: Call, object: KubeObject, form: Representation, now: Date): Record<string, unknown> {
+  if (form.view === undefined) return object
+  const { version } = form.view
+  if (form.view.kind !== 'Table') return { ...partialMetadata(object, version) }
+  const metadata = { resourceVersion: object.metadata.resourceVersion ?? '' }
+  return { ...toTable(call.served.kind, [object], { includeObject: readInclude(call), now, version, metadata }) }
 }
 
-function viewOne(object: KubeObject, view: Representation['view']): unknown {
-  if (view === undefined) return object
-  return partialMetadata(object, view.version)
-}
-
-function convertEntries(call: Call, entries: readonly Entry[]): Promise<KubeObject[]> {
-  return call.resource.convert(entries.map(decodeEntry), call.served.kind)
+export async function readOne(call: Call, entry: Entry): Promise<KubeObject> {
+  const [object] = await call.resource.read([entry], call.served)
+  if (object === undefined) throw internalError('the object could not be converted')
+  return object
 }
 
 function readInclude(call: Call): IncludeObject {
   const asked = call.request.query.get('includeObject')
   return asked === 'Object' || asked === 'None' ? asked : 'Metadata'
-}
-
-// ---- watch
-
-type Open = (stream: WatchStream) => () => void
-
-function presentWatch(call: Call, open: Open, form: Representation, now: Date): WireResponse {
-  const body: StreamBody = {
-    open: sink => {
-      const toFrame = canSendStored(call, form) ? storedFrame : convertedFrame(call, form, now)
-      return open(orderedStream(call, sink, toFrame))
-    },
-  }
-  return { code: 200, headers: { 'content-type': `${contentTypes[form.encoding]}` }, body }
-}
-
-type ToFrame = (call: Call, event: WatchEvent) => Buffer | Promise<Buffer>
-
-/**
- * Events leave in the order they came, also when one must wait for a conversion. A client that does not take its events
- * is cut off with 410 before its backlog can hurt anybody else: it must list anew.
- */
-function orderedStream(call: Call, sink: ByteSink, toFrame: ToFrame): WatchStream {
-  let hasEnded = false
-  let waiting: Promise<void> | undefined
-  const finish = (error?: Status) => {
-    if (hasEnded) return
-    hasEnded = true
-    if (error !== undefined) sink.write(errorFrame(error))
-    sink.end()
-  }
-  const put = (frame: Buffer) => {
-    if (hasEnded) return
-    sink.write(frame)
-    if (sink.pendingBytes > watchBufferBytesMax) finish(tooSlow)
-  }
-  const later = (work: () => void | Promise<void>) => {
-    waiting = (waiting ?? Promise.resolve()).then(work).catch((error: unknown) => {
-      finish(internalError(error instanceof Error ? error.message : String(error)).status)
-    })
-  }
-  return {
-    send(event) {
-      const frame = toFrame(call, event)
-      if (waiting === undefined && Buffer.isBuffer(frame)) return put(frame)
-      later(async () => put(await frame))
-    },
-    end(error) {
-      if (waiting === undefined) return finish(error)
-      later(() => finish(error))
-    },
-  }
-}
-
-const tooSlow = expired('the watch was too slow to take its events; list again and start a new watch').status
-
-const frames = new WeakMap<Entry, Map<string, Buffer>>()
-
-/** One event is encoded once, however many watches want it. */
-function storedFrame(call: Call, event: WatchEvent): Buffer {
-  if (event.type === 'BOOKMARK') return bookmarkFrame(call, event)
-  const known = frames.get(event.entry) ?? new Map<string, Buffer>()
-  frames.set(event.entry, known)
-  const made = known.get(event.type)
-  if (made !== undefined) return made
-  const frame = Buffer.concat([Buffer.from(`{"type":"${event.type}","object":`), event.entry.value, Buffer.from('}\n')])
-  known.set(event.type, frame)
-  return frame
-}
-
-function convertedFrame(call: Call, form: Representation, now: Date): ToFrame {
-  let isFirst = true
-  return async (_, event) => {
-    if (event.type === 'BOOKMARK') return bookmarkFrame(call, event)
-    const withColumns = isFirst
-    isFirst = false
-    const [object] = await convertEntries(call, [event.entry])
-    if (object === undefined) throw new Error('the object could not be converted')
-    if (form.view?.kind !== 'Table') return frame(event.type, viewOne(object, form.view))
-    const options = { includeObject: readInclude(call), now, version: form.view.version, metadata: versionOf(object) }
-    const table = toTable(call.served.kind, [object], options)
-    return frame(event.type, withColumns ? table : { ...table, columnDefinitions: null })
-  }
-}
-
-function bookmarkFrame(call: Call, event: Extract<WatchEvent, { type: 'BOOKMARK' }>): Buffer {
-  const { kind } = call.served
-  return frame('BOOKMARK', {
-    kind: kind.kind,
-    apiVersion: toAPIVersion(kind.group, kind.version),
-    metadata: {
-      resourceVersion: String(event.revision),
-      creationTimestamp: null,
-      ...(event.endsInitialEvents && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
-    },
-  })
-}
-
-function errorFrame(error: Status): Buffer {
-  return frame('ERROR', error)
-}
-
-function frame(type: string, object: unknown): Buffer {
-  return Buffer.from(`{"type":"${type}","object":${stringify(object)}}\n`)
 }

@@ -4,6 +4,7 @@ import { toCoreEvent, toEventsV1 } from '../builtin/event.ts'
 import { builtinKinds } from '../builtin/kinds.ts'
 import { definitionBehaviour } from '../crd/behaviour.ts'
 import { type KubeObject, toAPIVersion } from '../object.ts'
+import { decodeEntry } from '../objects.ts'
 import { type CompiledSchema, compileSchema } from '../schema/structural.ts'
 import type { ServedKind } from './kind.ts'
 import type { Resource, ServedVersion } from './registry.ts'
@@ -44,7 +45,8 @@ function toResource(kinds: readonly ServedKind[], storage: ServedKind): Resource
     keyPrefix: keyPrefix(storage.group, storage.plural),
     storage,
     versions: new Map(kinds.map(kind => [kind.version, serve(kind)])),
-    isOf: kind => kind.group === storage.group && kind.version === storage.version,
+    isExact: (_, kind) => kind.group === storage.group && kind.version === storage.version,
+    read: async (entries, { kind }) => entries.map(entry => convert(decodeEntry(entry), kind)),
     convert: async (objects, to) => objects.map(object => convert(object, to)),
   }
 }

@@ -1,6 +1,7 @@
 // Which resources are served right now. Built-in ones are there from the start; custom ones come and go with their
 // CustomResourceDefinitions. Every change makes a new generation, so that documents derived from it know to be rebuilt.
 
+import type { Entry } from '../../store/store.ts'
 import type { KubeObject } from '../object.ts'
 import type { CompiledSchema } from '../schema/structural.ts'
 import type { ServedKind } from './kind.ts'
@@ -16,8 +17,10 @@ export interface Resource {
   readonly versions: ReadonlyMap<string, ServedVersion>
   /** From what is stored to what is asked for; same order, same length. */
   readonly convert: (objects: readonly KubeObject[], to: ServedKind) => Promise<KubeObject[]>
-  /** True when stored bytes of the storage version can be sent as they are. */
-  readonly isOf: (kind: ServedKind) => boolean
+  /** True when the stored bytes are exactly what a client of this kind reads: same version, same schema. */
+  readonly isExact: (entry: Entry, kind: ServedKind) => boolean
+  /** Stored objects as clients of a kind read them: converted, and completed by a schema that came after them. */
+  readonly read: (entries: readonly Entry[], as: ServedVersion) => Promise<KubeObject[]>
 }
 
 export interface ServedVersion {

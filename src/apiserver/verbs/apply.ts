@@ -1,6 +1,5 @@
 // Server-side apply: the client says what it wants to be true and owns exactly that. Creates what is not there.
 
-import { settleStrictness } from '../body.ts'
 import type { Answer, Call, World } from '../call.ts'
 import { isObject, type JSONValue, type KubeObject } from '../object.ts'
 import type { WriteOptions } from '../options.ts'
@@ -19,7 +18,6 @@ export async function apply(call: Call, world: World, applied: unknown, options:
     throw badRequest(`the name of the object (${String(given)}) does not match the name on the URL (${name})`)
   }
   const config = { ...applied, metadata: { ...metadata, name } } as JSONValue
-  dropUnknown(call, options, config)
   const merge = (live: KubeObject | undefined): KubeObject => {
     const { object } = serverSideApply({
       ...ownershipOptions(call, world, options),
@@ -56,10 +54,4 @@ async function applyNew(
     )
   }
   return createObject(call, world, merge(undefined), options, () => {})
-}
-
-/** What the schema does not know would be pruned from the result, so it must not be owned either. */
-function dropUnknown(call: Call, options: WriteOptions, config: JSONValue): void {
-  const object = config as unknown as KubeObject
-  settleStrictness(call.served, object, [], options.fieldValidation, call.warn)
 }

@@ -7,7 +7,7 @@ import type { Answer, Call, World } from '../call.ts'
 import { deletionRule } from '../kinds/deletion.ts'
 import { dropRepeatedOwners } from '../metadata.ts'
 import { clone, equal, type KubeObject } from '../object.ts'
-import { decodeEntry, encodeObject, keyOf } from '../objects.ts'
+import { encodeObject, keyOf } from '../objects.ts'
 import type { WriteOptions } from '../options.ts'
 import { conflict, internalError, modifiedMeanwhile, notFound } from '../status.ts'
 import { optionsObject, repeatedOwnersWarning } from './create.ts'
@@ -82,7 +82,7 @@ async function tryChange(call: Call, world: World, change: ChangeRequest, entry:
 }
 
 export async function atCallVersion(call: Call, entry: Entry): Promise<KubeObject> {
-  const [object] = await call.resource.convert([decodeEntry(entry)], call.served.kind)
+  const [object] = await call.resource.read([entry], call.served)
   if (object === undefined) throw internalError(`the stored object ${entry.key} could not be converted`)
   return object
 }

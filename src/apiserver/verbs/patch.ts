@@ -1,8 +1,7 @@
 // Patch: four languages for saying what to change. Each makes the wanted object from the stored one; everything after
 // that is an update like any other.
 
-import { parse as parseYAML } from 'yaml'
-import { settleStrictness } from '../body.ts'
+import { type DecodedBody, decodeYAML, settleStrictness } from '../body.ts'
 import type { Answer, Call, World } from '../call.ts'
 import { JSONSyntaxError, parseJSON } from '../json.ts'
 import { parseMediaType } from '../media.ts'
@@ -28,7 +27,7 @@ const languages: Record<string, Language> = {
 export async function patch(call: Call, world: World): Promise<Answer> {
   const language = readLanguage(call)
   const options = readWriteOptions(call.request.query, 'PatchOptions', language === 'apply')
-  if (language === 'apply') return apply(call, world, readApplied(call), options)
+  if (language === 'apply') return apply(call, world, readApplied(call, options), options)
 
   const { value, duplicates } = readJSON(call.body)
   return changeObject(call, world, {
@@ -107,12 +106,21 @@ function readJSON(bytes: Buffer) {
   }
 }
 
-function readApplied(call: Call): unknown {
-  const text = call.body.toString('utf8')
-  if (text.trimStart().startsWith('{')) return readJSON(call.body).value
+/** YAML that is JSON is read as JSON; repeated keys are told as strictly as the client asked. */
+function readApplied(call: Call, options: WriteOptions): unknown {
+  const { value, textFaults } = readYAML(call.body)
+  if (textFaults.length === 0 || options.fieldValidation === 'Ignore') return value
+  if (options.fieldValidation === 'Strict') throw badRequest(`error decoding YAML: ${textFaults.join(', ')}`)
+  for (const fault of textFaults) call.warn(fault)
+  return value
+}
+
+function readYAML(bytes: Buffer): DecodedBody {
   try {
-    return parseYAML(text, { version: '1.1', merge: true })
+    const { value, duplicates } = parseJSON(bytes.toString('utf8'))
+    return { value, textFaults: duplicates.map(path => `duplicate field "${path}"`) }
   } catch (error) {
-    throw badRequest(`error decoding YAML: ${error instanceof Error ? error.message : String(error)}`)
+    if (!(error instanceof JSONSyntaxError)) throw error
+    return decodeYAML(bytes)
   }
 }

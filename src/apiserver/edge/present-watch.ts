@@ -1,0 +1,121 @@
+// Watch events as bytes. An event that goes out as it is stored is encoded once, however many watches want it; events
+// leave in the order they came, also when one must wait for a conversion.
+
+import { watchBufferBytesMax } from '../../limits.ts'
+import type { Entry } from '../../store/store.ts'
+import type { Call, WatchEvent, WatchStream } from '../call.ts'
+import { stringify } from '../json.ts'
+import { contentTypes, type Representation } from '../media.ts'
+import { type KubeObject, toAPIVersion } from '../object.ts'
+import { expired, internalError, type Status } from '../status.ts'
+import { encodeWatchFrame } from '../wire/protobuf.ts'
+import { canSendStored, readOne, toProtobuf, view } from './present.ts'
+import type { ByteSink, WireResponse } from './wire.ts'
+
+type Open = (stream: WatchStream) => () => void
+type EventType = WatchEvent['type'] | 'ERROR'
+
+export function presentWatch(call: Call, open: Open, form: Representation, now: Date): WireResponse {
+  const type = contentTypes[form.encoding]
+  return {
+    code: 200,
+    headers: { 'content-type': form.encoding === 'protobuf' ? `${type};stream=watch` : type },
+    body: { open: sink => open(orderedStream(sink, createFrames(call, form, now))) },
+  }
+}
+
+interface Frames {
+  of(event: WatchEvent): Buffer | Promise<Buffer>
+  error(status: Status): Buffer
+}
+
+/**
+ * A client that does not take its events is cut off with 410 before its backlog can hurt anybody else: it must list
+ * anew.
+ */
+function orderedStream(sink: ByteSink, frames: Frames): WatchStream {
+  let hasEnded = false
+  let waiting: Promise<void> | undefined
+  const finish = (error?: Status) => {
+    if (hasEnded) return
+    hasEnded = true
+    if (error !== undefined) sink.write(frames.error(error))
+    sink.end()
+  }
+  const put = (frame: Buffer) => {
+    if (hasEnded) return
+    sink.write(frame)
+    if (sink.pendingBytes > watchBufferBytesMax) finish(tooSlow)
+  }
+  const later = (work: () => void | Promise<void>) => {
+    waiting = (waiting ?? Promise.resolve()).then(work).catch((error: unknown) => {
+      finish(internalError(error instanceof Error ? error.message : String(error)).status)
+    })
+  }
+  return {
+    send(event) {
+      const frame = frames.of(event)
+      if (waiting === undefined && Buffer.isBuffer(frame)) return put(frame)
+      later(async () => put(await frame))
+    },
+    end(error) {
+      if (waiting === undefined) return finish(error)
+      later(() => finish(error))
+    },
+  }
+}
+
+const tooSlow = expired('the watch was too slow to take its events; list again and start a new watch').status
+
+function createFrames(call: Call, form: Representation, now: Date): Frames {
+  let isFirst = true
+  const shown = (object: KubeObject): Record<string, unknown> => {
+    const seen = view(call, object, form, now)
+    if (form.view?.kind !== 'Table' || isFirst) return seen
+    // Only the first table of a stream says what its columns are.
+    return { ...seen, columnDefinitions: null }
+  }
+  const frame = (type: EventType, object: KubeObject) => {
+    const bytes = encodeFrame(type, shown(object), form)
+    isFirst = false
+    return bytes
+  }
+  return {
+    of(event) {
+      if (event.type === 'BOOKMARK') return frame('BOOKMARK', bookmark(call, event))
+      if (canSendStored(call, [event.entry], form)) return storedFrame(event.type, event.entry)
+      return readOne(call, event.entry).then(object => frame(event.type, object))
+    },
+    error: status => encodeFrame('ERROR', status, { ...form, view: undefined }),
+  }
+}
+
+const storedFrames = new WeakMap<Entry, Map<string, Buffer>>()
+
+function storedFrame(type: EventType, entry: Entry): Buffer {
+  const known = storedFrames.get(entry) ?? new Map<string, Buffer>()
+  storedFrames.set(entry, known)
+  const made = known.get(type)
+  if (made !== undefined) return made
+  const frame = Buffer.concat([Buffer.from(`{"type":"${type}","object":`), entry.value, Buffer.from('}\n')])
+  known.set(type, frame)
+  return frame
+}
+
+function encodeFrame(type: EventType, object: unknown, form: Representation): Buffer {
+  if (form.encoding === 'protobuf') return encodeWatchFrame(type, toProtobuf(object))
+  return Buffer.from(`{"type":"${type}","object":${stringify(object)}}\n`)
+}
+
+function bookmark(call: Call, event: Extract<WatchEvent, { type: 'BOOKMARK' }>): KubeObject {
+  const { kind } = call.served
+  return {
+    kind: kind.kind,
+    apiVersion: toAPIVersion(kind.group, kind.version),
+    metadata: {
+      resourceVersion: String(event.revision),
+      creationTimestamp: null,
+      ...(event.endsInitialEvents && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
+    },
+  }
+}
