@@ -41,8 +41,8 @@ interface Raw {
     putSync(revision: number, bytes: Buffer): void
     removeSync(revision: number): boolean
   }
-  readMeta(): Meta
-  writeMeta(bytes: Buffer): void
+  readonly readMeta: () => Meta
+  readonly writeMeta: (bytes: Buffer) => void
 }
 
 /** Changes the file behind the store's back. */
@@ -249,7 +249,7 @@ describe('a crash while forgetting', () => {
       for (const revision of [1, 2, 3]) log.removeSync(revision)
     })
     const store = await openStore(dir)
-    expect(store.list('').entries.map(entry => `${entry.revision} ${entry.value}`)).toHaveLength(10)
+    expect(store.list('').entries.map(entry => `${entry.revision} ${entry.value.toString()}`)).toHaveLength(10)
     await store.create('/z', as('one more'))
     await store.create('/zz', as('one more'))
     await store.close()
@@ -264,7 +264,7 @@ describe('a backup', () => {
   test('taken under load restores to a whole prefix of the history', async () => {
     const store = await openStore(dir)
     const told: string[] = []
-    store.watch('', 0, ({ entry }) => told.push(`${entry.key}=${entry.value}`))
+    store.watch('', 0, ({ entry }) => told.push(`${entry.key}=${entry.value.toString()}`))
     let isRunning = true
     const writers = Array.from({ length: 16 }, async (_, writer) => {
       for (let count = 0; isRunning; count += 1) await store.create(`/${writer}/${count}`, r => Buffer.from(String(r)))
@@ -281,7 +281,7 @@ describe('a backup', () => {
     expect(copy.revision).toBeGreaterThanOrEqual(atLeast)
     expect(copy.revision).toBeLessThanOrEqual(atMost + 17)
     const kept: string[] = []
-    copy.watch('', 0, ({ entry }) => kept.push(`${entry.key}=${entry.value}`))
+    copy.watch('', 0, ({ entry }) => kept.push(`${entry.key}=${entry.value.toString()}`))
     expect(kept).toEqual(told.slice(0, copy.revision))
     await copy.close()
   })
@@ -299,7 +299,7 @@ describe('a backup', () => {
     const restored = await openStore(target)
     expect(restored.id).not.toBe(id)
     expect(report).toEqual({ id: restored.id, revision: restored.revision, keys: 1 })
-    expect(restored.list('').entries.map(entry => `${entry.key}=${entry.value}`)).toEqual(['/a=kept'])
+    expect(restored.list('').entries.map(entry => `${entry.key}=${entry.value.toString()}`)).toEqual(['/a=kept'])
     expect(after.ok && restored.revision > after.entry.revision).toBe(true)
     expect(() => restored.watch('', store.revision, () => undefined)).toThrow(CompactedError)
     expect(() => restored.list('', { revision: 2 })).toThrow(CompactedError)

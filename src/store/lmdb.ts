@@ -4,7 +4,7 @@
 // socket that keeps a second process out. A directory with anything else in it is somebody else's and is left alone.
 
 import { randomUUID } from 'node:crypto'
-import { access, constants, mkdir, open, readdir } from 'node:fs/promises'
+import { access, constants, mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 import { open as openEnvironment } from 'lmdb'
@@ -109,9 +109,10 @@ export async function openBackend(dir: string, { isNew, witness, onClose }: Back
     async write({ rows, trim, meta: next }) {
       try {
         await environment.transaction(() => {
-          for (const row of rows) log.put(row.revision, row.bytes)
-          for (const revision of trim) log.remove(revision)
-          facts.put('meta', toMetaBytes(next))
+          // Inside a transaction these take effect at once; only its end is waited for.
+          for (const row of rows) void log.put(row.revision, row.bytes)
+          for (const revision of trim) void log.remove(revision)
+          void facts.put('meta', toMetaBytes(next))
         })
       } catch (error) {
         throw await causeOf(error)
@@ -182,8 +183,14 @@ async function copyTo(path: string, environment: RootDatabase<Buffer>): Promise<
   await mkdir(path, { recursive: true, mode: 0o700 })
   if ((await readdir(path)).length > 0) throw new Error(`${path} is not empty`)
   const file = join(path, dataFile)
-  await environment.backup(file, true)
-  await syncFile(file)
+  try {
+    await environment.backup(file, true)
+    await syncFile(file)
+  } catch (error) {
+    // Half a copy must not be taken for a backup, nor stand in the way of the next try.
+    await rm(file, { force: true })
+    throw error
+  }
   await syncDirectory(path)
 }
 

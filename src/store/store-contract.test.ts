@@ -39,7 +39,8 @@ const keysOf = (entries: readonly Entry[]) => entries.map(entry => entry.key)
 function recorder() {
   const changes: Change[] = []
   const sink = (change: Change) => void changes.push(change)
-  const told = () => changes.map(({ type, entry }) => `${entry.revision} ${type} ${entry.key}=${entry.value}`)
+  const told = () =>
+    changes.map(({ type, entry }) => `${entry.revision} ${type} ${entry.key}=${entry.value.toString()}`)
   return { changes, sink, told }
 }
 
@@ -232,7 +233,7 @@ describe.each(Object.entries(places))('a store on %s', (_name, makePlace) => {
       await store.delete('/x/b', 2, as('end'))
       await store.create('/x/c', as('four'))
       const at = (revision: number) =>
-        store.list('/x/', { revision }).entries.map(entry => `${entry.key}=${entry.value}`)
+        store.list('/x/', { revision }).entries.map(entry => `${entry.key}=${entry.value.toString()}`)
       expect(at(0)).toEqual([])
       expect(at(1)).toEqual(['/x/a=one'])
       expect(at(2)).toEqual(['/x/a=one', '/x/b=two'])

@@ -48,8 +48,8 @@ const store = await openStore(dir, { historyChangesMax: 1_000_000, historyBytesM
 const from = store.revision
 say(`open ${from}`)
 store.watch('/', from, ({ type, entry, previous }) => {
-  const before = previous === undefined ? '0 -' : `${previous.revision} ${previous.value}`
-  say(`told ${type} ${entry.key} ${entry.revision} ${entry.created} ${entry.value} ${before}`)
+  const before = previous === undefined ? '0 -' : `${previous.revision} ${previous.value.toString()}`
+  say(`told ${type} ${entry.key} ${entry.revision} ${entry.created} ${entry.value.toString()} ${before}`)
 })
 await Promise.all(
   Array.from({ length: writers }, async (_, writer) => {

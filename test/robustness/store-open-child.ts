@@ -10,13 +10,14 @@ async function judge(dir: string): Promise<string> {
     const store = await openStore(dir)
     const hash = createHash('sha256')
     store.watch('', store.compacted, ({ type, entry }) =>
-      hash.update(`${type} ${entry.key} ${entry.revision} ${entry.value}\n`),
+      hash.update(`${type} ${entry.key} ${entry.revision} ${entry.value.toString()}\n`),
     )
-    for (const entry of store.list('').entries) hash.update(`${entry.key} ${entry.revision} ${entry.value}\n`)
+    for (const entry of store.list('').entries)
+      hash.update(`${entry.key} ${entry.revision} ${entry.value.toString()}\n`)
     await store.close()
     return `opened ${hash.digest('hex')}`
   } catch (error) {
-    return `refused ${error instanceof Error ? `${error.name}: ${error.message}` : error}`
+    return `refused ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`
   }
 }
 
