@@ -205,6 +205,33 @@ describe('a service account token', () => {
     expect(() => tokens.verify(`${hs}.${forgedText}.${signature}`)).toThrow()
   })
 
+  it('of another issuer is not ours, though the key is', () => {
+    const { world, tokens } = aWorld()
+    const find = (resource: string, namespace: string, name: string) =>
+      world.objects.get(`${resource}/${namespace}/${name}`)
+    const options = { audiences: [issuer], signingKey: ecKey, find, clock: () => start, randomUUID }
+    const other = createTokens({ ...options, issuer: 'https://elsewhere.example' })
+    const content = {
+      namespace: 'team-a',
+      serviceAccount: { name: 'robot', uid: 'uid-1' },
+      audiences: [issuer],
+      expirationSeconds: 600,
+    }
+    const token = other.sign(content)
+    other.verify(token)
+    expect(() => tokens.verify(token)).toThrow('invalid bearer token')
+  })
+
+  it('that names another algorithm than its key is refused, even with a good signature', () => {
+    const { tokens, tokenFor } = aWorld()
+    const [, claims = ''] = tokenFor().split('.')
+    const header = Buffer.from(JSON.stringify({ alg: 'RS256', kid: tokens.keys[0]?.id })).toString('base64url')
+    const signature = sign('sha256', Buffer.from(`${header}.${claims}`), { key: ecKey, dsaEncoding: 'ieee-p1363' })
+    expect(() => tokens.verify(`${header}.${claims}.${signature.toString('base64url')}`)).toThrow(
+      'cryptographic primitive',
+    )
+  })
+
   it('of a former key is still accepted', () => {
     const former = aWorld(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey)
     const formerKey = former.tokens.keys[0]?.publicKey
