@@ -98,23 +98,32 @@ const patienceMs = 20_000
 export class Client {
   readonly server: string
   readonly #dispatcher: Dispatcher
+  /** A connection that shows no client certificate; who has one is somebody before any header is read. */
+  readonly #anonymous: Dispatcher
   readonly #headers: Record<string, string | string[]>
 
-  constructor(server: string, dispatcher: Dispatcher, headers: Record<string, string | string[]>) {
+  constructor(
+    server: string,
+    dispatcher: Dispatcher,
+    anonymous: Dispatcher,
+    headers: Record<string, string | string[]>,
+  ) {
     this.server = server
     this.#dispatcher = dispatcher
+    this.#anonymous = anonymous
     this.#headers = headers
   }
 
   /** The same server seen by somebody else. Without a token: by nobody. */
   withToken(token: string | undefined): Client {
-    return new Client(this.server, this.#dispatcher, token === undefined ? {} : { authorization: `Bearer ${token}` })
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
+    return new Client(this.server, this.#anonymous, this.#anonymous, headers)
   }
 
   impersonating(user: string, groups: readonly string[] = []): Client {
     const headers: Record<string, string | string[]> = { ...this.#headers, 'impersonate-user': user }
     if (groups.length > 0) headers['impersonate-group'] = [...groups]
-    return new Client(this.server, this.#dispatcher, headers)
+    return new Client(this.server, this.#dispatcher, this.#anonymous, headers)
   }
 
   async request(method: Verb, path: string, options: RequestOptions = {}): Promise<Answer> {
@@ -183,11 +192,10 @@ export class Client {
 
 export function connect(kubeconfig: string): Client {
   const access = readKubeconfig(kubeconfig)
-  return new Client(
-    access.server,
-    dispatcherFor(access),
-    access.token ? { authorization: `Bearer ${access.token}` } : {},
-  )
+  const { server, ca, token } = access
+  const anonymous = dispatcherFor({ server, ...(ca && { ca }) })
+  const headers: Record<string, string> = token ? { authorization: `Bearer ${token}` } : {}
+  return new Client(server, dispatcherFor(access), anonymous, headers)
 }
 
 export function dispatcherFor(access: Access): Agent {

@@ -92,7 +92,8 @@ describe('bad bodies', () => {
     )
     expect(labels.code).toBe(422)
     ok(await server.merge(`${kind.at()}/odd`, JSON.parse('{"spec":{"__proto__":{"more":1}}}')))
-    expect((await server.get(`${kind.at()}/odd`)).text).toContain('"__proto__":{"more":1,"polluted":"yes"}')
+    const merged = await server.get(`${kind.at()}/odd`)
+    expect(merged.text).toMatch(/"__proto__":\{("more":1,"polluted":"yes"|"polluted":"yes","more":1)\}/)
   })
 
   conforms('in YAML work, and aliases cannot blow up', async () => {
