@@ -427,7 +427,7 @@ function managersForApply(options: ApplyOptions, live: Typed): Managers {
   try {
     managers = decodeManagers(options.live?.metadata.managedFields ?? [])
   } catch (error) {
-    throw unexplained(`failed to decode managed fields: ${error instanceof Error ? error.message : error}`)
+    throw unexplained(`failed to decode managed fields: ${error instanceof Error ? error.message : String(error)}`)
   }
   if (managers.size > 0 || options.live === undefined) return managers
   return updateManagers(options, toEmpty(options), live, managers, beforeFirstApplyManager)

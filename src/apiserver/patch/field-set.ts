@@ -117,13 +117,32 @@ function describeValue(value: JSONValue): string {
 
 /** Fields before keys before values before indexes; the order in which Kubernetes writes and lists them. */
 export function compareSteps(a: Step, b: Step): number {
-  if (a === b) return 0
-  const kinds = 'fkvi'
-  const byKind = kinds.indexOf(a[0] ?? '') - kinds.indexOf(b[0] ?? '')
-  if (byKind !== 0) return byKind
-  if (a.startsWith('f:')) return compareText(a, b)
-  if (a.startsWith('i:')) return Number(a.slice(2)) - Number(b.slice(2))
-  return compareValues(parseJSON(a.slice(2)).value, parseJSON(b.slice(2)).value)
+  return compareRead(read(a), read(b))
+}
+
+export function sortSteps(steps: Iterable<Step>): Step[] {
+  // Each step is read once, not at every comparison.
+  return [...steps]
+    .map(read)
+    .sort(compareRead)
+    .map(({ step }) => step)
+}
+
+interface ReadStep {
+  readonly step: Step
+  readonly rank: number
+  readonly value: JSONValue
+}
+
+function read(step: Step): ReadStep {
+  const rank = 'fkvi'.indexOf(step[0] ?? '')
+  const content = step.slice(2)
+  if (rank === 0) return { step, rank, value: content }
+  return { step, rank, value: rank === 3 ? Number(content) : parseJSON(content).value }
+}
+
+function compareRead(a: ReadStep, b: ReadStep): number {
+  return a.rank - b.rank || compareValues(a.value, b.value)
 }
 
 function compareValues(a: JSONValue, b: JSONValue): number {
@@ -160,10 +179,18 @@ function rankOf(value: JSONValue): number {
   return value === null ? 5 : 4
 }
 
-/** Go compares the bytes of UTF-8; comparing code points comes to the same, comparing JavaScript's units does not. */
+/** Go compares the bytes of UTF-8. So do JavaScript's units, except where one side has half of a surrogate pair. */
 function compareText(a: string, b: string): number {
-  if (a === b) return 0
-  return Buffer.compare(Buffer.from(a), Buffer.from(b))
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const [mine, other] = [a.charCodeAt(i), b.charCodeAt(i)]
+    if (mine !== other) return rankOfUnit(mine) - rankOfUnit(other)
+  }
+  return a.length - b.length
+}
+
+function rankOfUnit(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
 
 // Building.
@@ -229,8 +256,8 @@ export function under(set: FieldSet, step: Step): FieldSet {
 
 /** Members of a node come before what lies below it, each in the order of `compareSteps`. */
 export function* paths(set: FieldSet, prefix: Path = []): Generator<Path> {
-  for (const step of [...set.members].sort(compareSteps)) yield [...prefix, step]
-  for (const step of [...set.children.keys()].sort(compareSteps)) yield* paths(under(set, step), [...prefix, step])
+  for (const step of sortSteps(set.members)) yield [...prefix, step]
+  for (const step of sortSteps(set.children.keys())) yield* paths(under(set, step), [...prefix, step])
 }
 
 export function equalSets(a: FieldSet, b: FieldSet): boolean {
@@ -307,7 +334,7 @@ function encode(set: FieldSet, isMember: boolean): JSONObject {
   const result: JSONObject = {}
   if (isMember && !isBare(set)) result['.'] = {}
   const steps = new Set([...set.members, ...set.children.keys()])
-  for (const step of [...steps].sort(compareSteps)) {
+  for (const step of sortSteps(steps)) {
     const child = set.children.get(step)
     setOwn(result, step, child === undefined ? {} : encode(child, set.members.has(step)))
   }

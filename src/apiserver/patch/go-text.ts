@@ -6,7 +6,7 @@ import { isObject } from '../object.ts'
 export function toGoText(value: unknown): string {
   if (value === null || value === undefined) return '<nil>'
   if (Array.isArray(value)) return `[${value.map(toGoText).join(' ')}]`
-  if (!isObject(value)) return String(value)
+  if (!isObject(value)) return String(value as string | number | bigint | boolean)
   const fields = Object.keys(value).sort()
   return `map[${fields.map(key => `${key}:${toGoText(value[key])}`).join(' ')}]`
 }
@@ -15,7 +15,8 @@ export function toGoText(value: unknown): string {
 export function toGoSyntax(value: unknown): string {
   if (value === null || value === undefined) return 'interface {}(nil)'
   if (Array.isArray(value)) return `[]interface {}{${value.map(toGoSyntax).join(', ')}}`
-  if (!isObject(value)) return typeof value === 'string' ? JSON.stringify(value) : String(value)
+  if (!isObject(value))
+    return typeof value === 'string' ? JSON.stringify(value) : String(value as number | bigint | boolean)
   const fields = Object.keys(value).sort()
   return `map[string]interface {}{${fields.map(key => `${JSON.stringify(key)}:${toGoSyntax(value[key])}`).join(', ')}}`
 }

@@ -33,11 +33,6 @@ export function applyStrategicMergePatch(
   return mergeMap(clone(original) as JSONMap, clone(patch) as JSONMap, toShape(schema, definitions))
 }
 
-/** Custom kinds have no merge keys, so kube-apiserver refuses this patch type for them. */
-export function strategicMergeNotSupported(): StatusError {
-  return badRequest('strategic merge patch format is not supported')
-}
-
 // Where we are in the schema.
 
 interface Shape {

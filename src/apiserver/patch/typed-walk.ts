@@ -177,9 +177,13 @@ function attemptStep(list: ListType, item: JSONValue, i: number, path: string, c
   try {
     return stepOf(list, item, context.type)
   } catch (error) {
-    context.faults.push(`${path}: element ${i}: ${error instanceof Error ? error.message : error}`)
+    context.faults.push(`${path}: element ${i}: ${messageOf(error)}`)
     return undefined
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 // Which fields does it set?
