@@ -3,7 +3,7 @@
 import { type Environment, Optional } from '@marcbachmann/cel-js'
 import type { Checker, Evaluator, MacroCall, Scope, Tree, Type } from '../engine.ts'
 import { define, fail, type Library } from './library.ts'
-import { same } from './lists.ts'
+import { compare, same } from './lists.ts'
 
 interface Loop {
   readonly range: Tree
@@ -46,6 +46,14 @@ export const comprehensions: Library = environment => {
     (type, checker) => checker.registry.getMapType(checker.getType('dyn'), type),
     made => new Map(made),
   )
+  transform(
+    environment,
+    'transformMapEntry',
+    1,
+    type => type,
+    made => new Map(made.flatMap(([, entry]) => [...pairsOf(entry)])),
+  )
+  sortBy(environment)
   optionals(environment)
 }
 
@@ -175,6 +183,27 @@ function transform(
       }
     })
   }
+}
+
+/** Items in the order of a key made from each. */
+function sortBy(environment: Environment): void {
+  define(environment, 'list.sortBy(ast, ast): list<dyn>', ({ args, receiver }: MacroCall) => {
+    const [variable, body] = args
+    const bodies = body === undefined ? [] : [body]
+    const loop: Loop = { range: receiver, names: ['', nameOf(variable)], bodies, scopes: undefined }
+    return {
+      async: false,
+      typeCheck: (checker: Checker, _: unknown, scope: Scope) => {
+        checkLoop(loop, checker, scope)
+        return checker.check(receiver, scope)
+      },
+      evaluate: (evaluator: Evaluator, _: unknown, scope: Scope) => {
+        const keyed: Pair[] = []
+        for (const [[, item], run] of steps(loop, evaluator, scope)) keyed.push([run(0), item])
+        return keyed.sort((a, b) => compare(a[0], b[0])).map(([, item]) => item)
+      },
+    }
+  })
 }
 
 function optionals(environment: Environment): void {

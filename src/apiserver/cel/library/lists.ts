@@ -71,7 +71,7 @@ function extreme(list: List, name: string, sign: number): unknown {
 
 type Ordered = string | number | bigint | boolean
 
-function compare(a: unknown, b: unknown): number {
+export function compare(a: unknown, b: unknown): number {
   const [left, right] = [ordered(a), ordered(b)]
   return left < right ? -1 : left > right ? 1 : 0
 }

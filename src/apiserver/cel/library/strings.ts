@@ -2,7 +2,7 @@
 // has with another meaning live here under a prefix; `program.ts` sends calls to them.
 
 import { compilePattern, type Pattern } from '../../schema/pattern.ts'
-import { boundChars, define, fail, type Library, toArray } from './library.ts'
+import { boundChars, define, defineNamespace, fail, type Library, toArray } from './library.ts'
 
 /** Methods whose meaning here replaces the engine's. */
 export const replacedMethods: ReadonlySet<string> = new Set([
@@ -54,6 +54,8 @@ export const strings: Library = environment => {
   add('string.k8s_split(string, int): list<string>', split)
   add('list<string>.k8s_join(): string', (list: Texts) => join(list, ''))
   add('list<string>.k8s_join(string): string', join)
+  defineNamespace(environment, 'strings', 'StringsNamespace')
+  add('StringsNamespace.quote(string): string', (_: unknown, text: string) => JSON.stringify(text))
   add('string.format(list): string', (text: string, args: readonly unknown[]) => format(text, args))
 }
 
@@ -72,8 +74,10 @@ function within(at: bigint, length: number): number {
 
 function indexOf(text: string, part: string, from: bigint): bigint {
   const points = [...text]
+  if (from < 0n) return fail(`index out of range: ${from}`)
   if (part === '') return from
-  const start = within(from, points.length)
+  if (from >= BigInt(points.length)) return -1n
+  const start = Number(from)
   const found = points.slice(start).join('').indexOf(part)
   if (found < 0) return -1n
   return BigInt(start + [...points.slice(start).join('').slice(0, found)].length)
@@ -81,7 +85,9 @@ function indexOf(text: string, part: string, from: bigint): bigint {
 
 function lastIndexOf(text: string, part: string, from: bigint | undefined): bigint {
   const points = [...text]
-  const last = from === undefined ? points.length : within(from, points.length)
+  if (from !== undefined && from < 0n) return fail(`index out of range: ${from}`)
+  if (from !== undefined && from >= BigInt(points.length)) return -1n
+  const last = from === undefined ? points.length : Number(from)
   if (part === '') return BigInt(last)
   const units = points.slice(0, last).join('').length
   const found = text.lastIndexOf(part, units)
@@ -144,12 +150,18 @@ function formatOne(value: unknown, verb: string, precision: number): string {
     case 'f':
       return Number(value).toFixed(precision)
     case 'e':
-      return Number(value)
-        .toExponential(precision)
-        .replace(/e([+-])(\d)$/, 'e$10$2')
+      return scientific(Number(value))
     default:
       return radix(value, verb)
   }
+}
+
+/** `1.5e3` as the API server writes it: six digits whatever was asked, a times sign and a raised exponent. */
+function scientific(value: number): string {
+  const [mantissa = '', exponent = ''] = value.toExponential(6).split('e')
+  const digits = exponent.slice(1).padStart(2, '0')
+  const raised = [...digits].map(digit => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]).join('')
+  return `${mantissa}×10${exponent.startsWith('-') ? '⁻' : ''}${raised}`
 }
 
 function radix(value: unknown, verb: string): string {
