@@ -36,3 +36,6 @@ export const webhookPoolsMax = 100
 
 /** How often certificates are looked at for renewal; they live for months. */
 export const certificateCheckMs = 60 * 60 * 1000
+
+/** Single permissions looked at when a role is granted: a rule of a thousand verbs, groups and resources is a billion. */
+export const rolePermissionsMax = 100_000

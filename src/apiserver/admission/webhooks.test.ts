@@ -38,7 +38,9 @@ beforeAll(async () => {
       const question = JSON.parse(Buffer.concat(chunks).toString()) as Question
       const path = (req.url ?? '').split('?')[0] ?? ''
       asked.push({ path, question })
-      const answer = handlers.get(path)?.(question, req, res)
+      const handler = handlers.get(path)
+      if (handler === undefined) return void res.writeHead(501).end()
+      const answer = handler(question, req, res)
       if (answer === undefined || res.writableEnded) return
       res.setHeader('content-type', 'application/json').end(JSON.stringify(answer))
     })
@@ -193,6 +195,18 @@ describe('what a webhook is asked', () => {
     await validate(aWrite({ operation: 'DELETE', object: undefined, namespace: '' }), configuration('c', hook('a')))
     expect(asked[0]?.question.request.object).toBeNull()
     expect(asked[0]?.question.request).not.toHaveProperty('namespace')
+  })
+
+  it('shows what travels through a subresource as it is', async () => {
+    handlers.set('/a', allow)
+    const scale: KubeObject = {
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      metadata: { name: 'b' },
+      spec: { replicas: 2 },
+    }
+    await validate(aWrite({ operation: 'UPDATE', subresource: 'scale', object: scale }), configuration('c', hook('a')))
+    expect(asked[0]?.question.request.object).toEqual(scale)
   })
 
   it('is in the old format only for those who know no other', async () => {

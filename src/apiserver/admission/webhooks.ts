@@ -12,7 +12,7 @@
 import { quote } from '../faults.ts'
 import { parseJSON } from '../json.ts'
 import type { GroupVersionKind, JSONValue, KubeObject } from '../object.ts'
-import { equal, isObject } from '../object.ts'
+import { equal, isObject, toAPIVersion } from '../object.ts'
 import { applyJSONPatch } from '../patch/json-patch.ts'
 import { badRequest, internalError, timedOut } from '../status.ts'
 import type { AdmissionAttributes } from './attributes.ts'
@@ -110,7 +110,8 @@ export function createWebhookAdmission(options: WebhookAdmissionOptions): Webhoo
   }
 
   async function convert(object: KubeObject | undefined, to: GroupVersionKind): Promise<KubeObject | undefined> {
-    if (object === undefined || isOf(object, to)) return object
+    // What travels through a subresource (a Scale, an Eviction) is of a kind of its own and has no other form.
+    if (object === undefined || object.kind !== to.kind || isOf(object, to)) return object
     try {
       return await options.convert(object, to)
     } catch (error) {
@@ -239,8 +240,8 @@ function isExempt({ kind }: AdmissionAttributes): boolean {
   return kind.group === exemptGroup && exemptKinds.has(kind.kind)
 }
 
-function isOf(object: KubeObject, { group, version, kind }: GroupVersionKind): boolean {
-  return object.kind === kind && object.apiVersion === (group === '' ? version : `${group}/${version}`)
+function isOf(object: KubeObject, { group, version }: GroupVersionKind): boolean {
+  return object.apiVersion === toAPIVersion(group, version)
 }
 
 function attempt<T>(what: string, act: () => T): T {

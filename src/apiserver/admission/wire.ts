@@ -244,7 +244,7 @@ async function readAnswer({ statusCode, headers, body }: Dispatcher.ResponseData
     throw new WebhookCallError(statusMessage(text) ?? genericMessage(statusCode, text, headers['content-type']))
   }
   if (text === '') {
-    const type = headers['content-type'] ?? 'application/json'
+    const type = String(headers['content-type'] ?? 'application/json')
     throw new WebhookCallError(`0-length response with status code: ${statusCode} and content type: ${type}`)
   }
   const value = parsed(text)

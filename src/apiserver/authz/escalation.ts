@@ -2,6 +2,7 @@
 // writing a binding needs every permission of the role it binds, or the `bind` verb on that role. Without this rule the
 // right to edit roles would be the right to everything.
 
+import { rolePermissionsMax } from '../../limits.ts'
 import type { UserInfo } from '../authn/user.ts'
 import { mastersGroup } from '../authn/user.ts'
 import { quote } from '../faults.ts'
@@ -29,9 +30,6 @@ const everything: readonly PolicyRule[] = [
   { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ]
-
-/** One rule of a thousand verbs, groups, resources and names is a trillion permissions; nobody means that. */
-const permissionsMax = 100_000
 
 /** A 403 to answer with, or undefined: the user may write this Role or ClusterRole. */
 export function checkRoleEscalation(rbac: RBAC, write: RoleWrite): StatusError | undefined {
@@ -93,9 +91,10 @@ function refusalToGrant(
   rules: readonly PolicyRule[],
 ): string | undefined {
   const held = rbac.rulesFor(user, namespace)
-  const missing = uncovered(held.rules, rules, permissionsMax)
+  const missing = uncovered(held.rules, rules, rolePermissionsMax)
   const who = `user ${quote(user.username)} (groups=${quoteList(user.groups)})`
-  if (missing === undefined) return `${who} is attempting to grant more than ${permissionsMax} RBAC permissions at once`
+  if (missing === undefined)
+    return `${who} is attempting to grant more than ${rolePermissionsMax} RBAC permissions at once`
   if (missing.length === 0) return undefined
   const lines = [...new Set(missing.map(describeRule))].sort()
   const problems = held.problems.length > 0 ? `; resolution errors: [${held.problems.join(' ')}]` : ''

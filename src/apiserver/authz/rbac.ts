@@ -10,7 +10,7 @@ import { mastersGroup, serviceAccountUser } from '../authn/user.ts'
 import { quote } from '../faults.ts'
 import type { KubeObject } from '../object.ts'
 import { isObject } from '../object.ts'
-import type { Attributes, Decision } from './attributes.ts'
+import type { Attributes, Authorize, Decision } from './attributes.ts'
 import type { PolicyRule } from './rule.ts'
 import { allows, readRules } from './rule.ts'
 
@@ -29,7 +29,7 @@ export interface RBAC {
   /** Takes note of a Role, ClusterRole, RoleBinding or ClusterRoleBinding, new or changed. Other kinds are ignored. */
   keep(object: KubeObject): void
   forget(object: KubeObject): void
-  authorize(user: UserInfo, attributes: Attributes): Decision
+  readonly authorize: Authorize
   /** Everything the user may do in a namespace; with an empty one, everywhere. */
   rulesFor(user: UserInfo, namespace: string): HeldRules
   /** The rules of a role; undefined when it does not exist. */

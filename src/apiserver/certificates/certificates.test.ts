@@ -210,6 +210,15 @@ describe('kept certificates', () => {
     expect(oldAdmin.checkIssued(renewed) && oldAdmin.verify(renewed.publicKey)).toBe(true)
   })
 
+  it('renew what would only become valid in the future, as after a clock was set right', () => {
+    const ahead = open(new Date(start.getTime() + 30 * day))
+    const kept = open(start)
+    expect(kept.ca().key).toBe(ahead.ca().key)
+    for (const { certificate } of [kept.ca(), kept.server(), kept.admin()]) {
+      expect(Date.parse(new X509Certificate(certificate).validFrom)).toBeLessThan(start.getTime())
+    }
+  })
+
   it('make a new server certificate when the server gets a new name', () => {
     const first = open(start)
     const second = open(start, { dns: [...names.dns, 'api.example.com'], ips: names.ips })

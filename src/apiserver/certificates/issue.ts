@@ -198,7 +198,7 @@ function ipv6Bytes(ip: string): Buffer {
   const groups = (part: string) => (part === '' ? [] : part.split(':').map(group => Number.parseInt(group, 16)))
   const left = groups(head)
   const right = tail === undefined ? [] : groups(tail)
-  const all = [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
+  const all = [...left, ...Array.from({ length: 8 - left.length - right.length }, () => 0), ...right]
   return Buffer.from(all.flatMap(group => [group >> 8, group & 0xff]))
 }
 

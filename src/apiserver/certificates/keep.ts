@@ -68,7 +68,7 @@ export function keepCertificates({ directory, names, clock }: KeepOptions): Kept
   function renew(now: Date): boolean {
     const before = { ca, server, admin }
     if (ca === undefined) ca = store(files.ca, issueCA('mooring-ca', lifeOf(caLife, now)))
-    if (isOld(ca, now)) ca = store(files.ca, issueCA('mooring-ca', lifeOf(caLife, now), ca.key))
+    if (isDue(ca, now)) ca = store(files.ca, issueCA('mooring-ca', lifeOf(caLife, now), ca.key))
     const leaf = leafLifetime(ca, now)
     if (!isUsable(server, ca, now) || !covers(server, names)) {
       server = store(files.server, issueServerCertificate(ca, 'mooring', names, leaf))
@@ -106,14 +106,15 @@ function leafLifetime(ca: Issued, now: Date): Lifetime {
   return caEnd < life.notAfter ? { ...life, notAfter: caEnd } : life
 }
 
-function isOld(pair: Issued, now: Date): boolean {
+/** In the last third of its life; or not yet alive, which happens when a clock that ran ahead is set right. */
+function isDue(pair: Issued, now: Date): boolean {
   const { validFrom, validTo } = new X509Certificate(pair.certificate)
   const [start, end] = [Date.parse(validFrom), Date.parse(validTo)]
-  return end - now.getTime() < (end - start) / 3
+  return now.getTime() < start || end - now.getTime() < (end - start) / 3
 }
 
 function isUsable(leaf: Issued | undefined, ca: Issued, now: Date): leaf is Issued {
-  if (leaf === undefined || isOld(leaf, now)) return false
+  if (leaf === undefined || isDue(leaf, now)) return false
   const authority = new X509Certificate(ca.certificate)
   const certificate = new X509Certificate(leaf.certificate)
   return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
