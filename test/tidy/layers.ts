@@ -1,0 +1,40 @@
+// The layers of `src`, and which of them each may lean on. Arrows point down only: whoever reads a file never has to know
+// what stands above it.
+
+import type { Import } from './sources.ts'
+
+/** For each folder of `src` (or file directly in it): what it may import besides itself and `limits.ts`. */
+export const layers: Readonly<Record<string, readonly string[]>> = {
+  limits: [],
+  ip: [],
+  api: ['ip'],
+  ipam: ['ip', 'api'],
+  kube: ['ip', 'api', 'ipam'],
+  runtime: ['ip', 'api', 'ipam', 'kube'],
+  controllers: ['ip', 'api', 'ipam', 'kube', 'runtime'],
+  admission: ['ip', 'api', 'ipam', 'kube', 'runtime'],
+  store: [],
+  apiserver: ['ip', 'store'],
+  web: ['ip', 'api', 'ipam', 'kube', 'runtime', 'controllers', 'admission', 'store', 'apiserver'],
+  cli: ['ip', 'api', 'ipam', 'kube', 'runtime', 'controllers', 'admission', 'store', 'apiserver', 'web'],
+  main: ['ip', 'api', 'ipam', 'kube', 'runtime', 'controllers', 'admission', 'store', 'apiserver', 'web', 'cli'],
+}
+
+/** `src/apiserver/edge/handler.ts` lies in `apiserver`, `src/limits.ts` in `limits`. */
+export function layerOf(path: string): string {
+  return (path.split('/')[1] ?? '').replace(/\.ts$/, '')
+}
+
+export function upwardArrows(imports: readonly Import[]): string[] {
+  return imports.flatMap(({ from, to }) => {
+    if (to === undefined) return []
+    // The program knows its own version from where npm reads it.
+    if (to === 'package.json') return []
+    if (!to.startsWith('src/')) return [`${from} leaves src: it imports ${to}`]
+    const [above, below] = [layerOf(from), layerOf(to)]
+    const allowed = layers[above]
+    if (allowed === undefined) return [`${from} lies in src/${above}, which is no known layer`]
+    if (above === below || below === 'limits' || allowed.includes(below)) return []
+    return [`${from} imports ${to}: ${above} may not know ${below}`]
+  })
+}
