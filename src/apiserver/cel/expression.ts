@@ -55,7 +55,7 @@ export function compileExpression(
   return {
     source,
     resultType: program.resultType,
-    uses: program.uses,
+    uses: variable => program.uses(variable),
     evaluate: bindings => {
       const values = Object.fromEntries(Object.entries(bindings).map(([name, value]) => [name, toDyn(value)]))
       return program.run(values, matchConditionsCostMax).value

@@ -71,7 +71,7 @@ export function shapeMaker(environment: Environment): (node: Node, isResource: b
       element,
       convert: value => {
         if (!Array.isArray(value)) return toDyn(value)
-        const items = value.map(element.convert)
+        const items = value.map(item => element.convert(item))
         // A set of scalars compares without order; the engine knows that of JavaScript sets.
         return isSet && isScalar && items.every(item => typeof item !== 'object') ? new Set(items) : items
       },

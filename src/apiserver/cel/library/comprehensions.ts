@@ -15,11 +15,11 @@ interface Loop {
 type Pair = readonly [unknown, unknown]
 
 export const comprehensions: Library = environment => {
-  quantifier(environment, 'all', (results, _) => {
+  quantifier(environment, 'all', results => {
     for (const result of results()) if (result !== true) return false
     return true
   })
-  quantifier(environment, 'exists', (results, _) => {
+  quantifier(environment, 'exists', results => {
     for (const result of results()) if (result === true) return true
     return false
   })
@@ -102,7 +102,7 @@ function* steps(loop: Loop, evaluator: Evaluator, scope: Scope): Generator<reado
 function quantifier(
   environment: Environment,
   name: string,
-  decide: (results: () => Iterable<unknown>, loop: Loop) => boolean,
+  decide: (results: () => Iterable<unknown>) => boolean,
 ): void {
   define(environment, `list.${name}(ast, ast, ast): bool`, (call: MacroCall) => {
     const loop = loopOf(call)
@@ -123,7 +123,7 @@ function quantifier(
         function* results(): Generator<unknown> {
           for (const [, run] of steps(loop, evaluator, scope)) yield run(0)
         }
-        return decide(results, loop)
+        return decide(results)
       },
     }
   })

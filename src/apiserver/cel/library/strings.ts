@@ -33,7 +33,7 @@ export const strings: Library = environment => {
   )
 
   add('string.charAt(int): string', (text: string, at: bigint) => {
-    const points = [...text]
+    const points = Array.from(text)
     return points[within(at, points.length)] ?? ''
   })
   add('string.k8s_indexOf(string): int', (text: string, part: string) => indexOf(text, part, 0n))
@@ -45,7 +45,7 @@ export const strings: Library = environment => {
   add('string.k8s_lowerAscii(): string', (text: string) => text.replace(/[A-Z]+/g, part => part.toLowerCase()))
   add('string.k8s_upperAscii(): string', (text: string) => text.replace(/[a-z]+/g, part => part.toUpperCase()))
   add('string.k8s_trim(): string', (text: string) => text.trim())
-  add('string.reverse(): string', (text: string) => [...text].reverse().join(''))
+  add('string.reverse(): string', (text: string) => Array.from(text).reverse().join(''))
   add('string.replace(string, string): string', (text: string, from: string, to: string) =>
     replace(text, from, to, -1n),
   )
@@ -73,29 +73,29 @@ function within(at: bigint, length: number): number {
 }
 
 function indexOf(text: string, part: string, from: bigint): bigint {
-  const points = [...text]
+  const points = Array.from(text)
   if (from < 0n) return fail(`index out of range: ${from}`)
   if (part === '') return from
   if (from >= BigInt(points.length)) return -1n
   const start = Number(from)
   const found = points.slice(start).join('').indexOf(part)
   if (found < 0) return -1n
-  return BigInt(start + [...points.slice(start).join('').slice(0, found)].length)
+  return BigInt(start + Array.from(points.slice(start).join('').slice(0, found)).length)
 }
 
 function lastIndexOf(text: string, part: string, from: bigint | undefined): bigint {
-  const points = [...text]
+  const points = Array.from(text)
   if (from !== undefined && from < 0n) return fail(`index out of range: ${from}`)
   if (from !== undefined && from >= BigInt(points.length)) return -1n
   const last = from === undefined ? points.length : Number(from)
   if (part === '') return BigInt(last)
   const units = points.slice(0, last).join('').length
   const found = text.lastIndexOf(part, units)
-  return found < 0 ? -1n : BigInt([...text.slice(0, found)].length)
+  return found < 0 ? -1n : BigInt(Array.from(text.slice(0, found)).length)
 }
 
 function substring(text: string, start: bigint, end: bigint | undefined): string {
-  const points = [...text]
+  const points = Array.from(text)
   const from = within(start, points.length)
   const to = end === undefined ? points.length : within(end, points.length)
   if (from > to) fail(`invalid substring range. start: ${from}, end: ${to}`)
@@ -104,14 +104,14 @@ function substring(text: string, start: bigint, end: bigint | undefined): string
 
 function split(text: string, by: string, limit: bigint): string[] {
   if (limit === 0n) return []
-  const parts = by === '' ? [...text] : text.split(by)
+  const parts = by === '' ? Array.from(text) : text.split(by)
   const most = Number(limit)
   if (most < 0 || parts.length <= most) return parts
   return [...parts.slice(0, most - 1), parts.slice(most - 1).join(by)]
 }
 
 function replace(text: string, from: string, to: string, limit: bigint): string {
-  const pieces = from === '' ? ['', ...text, ''] : text.split(from)
+  const pieces = from === '' ? ['', ...Array.from(text), ''] : text.split(from)
   const times = limit < 0n ? pieces.length - 1 : Math.min(Number(limit), pieces.length - 1)
   boundChars(text.length + times * to.length)
   return (
@@ -160,7 +160,7 @@ function formatOne(value: unknown, verb: string, precision: number): string {
 function scientific(value: number): string {
   const [mantissa = '', exponent = ''] = value.toExponential(6).split('e')
   const digits = exponent.slice(1).padStart(2, '0')
-  const raised = [...digits].map(digit => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]).join('')
+  const raised = Array.from(digits, digit => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)]).join('')
   return `${mantissa}×10${exponent.startsWith('-') ? '⁻' : ''}${raised}`
 }
 
