@@ -11,6 +11,9 @@ const { name: serverName, kubeconfig } = inject('server')
 
 export const server: Client = connect(kubeconfig)
 
+// While a server is being worked on, a shorter wait tells sooner what it does not do at all.
+const patienceMs = Number(process.env.MOORING_CONFORMANCE_PATIENCE ?? 30_000)
+
 /** One behaviour that every server under test has; see `skips.ts` for the ones that one of them cannot have. */
 export function conforms(name: string, check: () => Promise<void>): void {
   const skip = skips.find(one => one.name === name && one.server === serverName)
@@ -50,8 +53,8 @@ export function ok(answer: Answer): Body {
 }
 
 /** Repeats a check until it holds. */
-export async function eventually<T>(check: () => Promise<T> | T, withinMs = 30_000): Promise<T> {
-  const deadline = Date.now() + withinMs
+export async function eventually<T>(check: () => Promise<T> | T, withinMs = patienceMs): Promise<T> {
+  const deadline = Date.now() + Math.min(withinMs, patienceMs * 2)
   let pauseMs = 10
   for (;;) {
     try {
