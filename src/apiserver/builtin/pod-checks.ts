@@ -274,20 +274,22 @@ function checkResources(resources: Fields | undefined, path: string): Fault[] {
   return faults
 }
 
+function checkHandler(handler: Fields, name: string, path: string): Fault[] {
+  if (name !== 'exec') return checkPortOrName(handler.port, child(path, 'port'))
+  return Array.isArray(handler.command) && handler.command.length > 0 ? [] : [required(child(path, 'command'))]
+}
+
 const handlers = ['exec', 'httpGet', 'tcpSocket', 'grpc']
 
 function checkProbe(probe: Fields | undefined, path: string): Fault[] {
   if (probe === undefined) return []
   const faults: Fault[] = []
   const present = handlers.filter(handler => part(probe, handler) !== undefined)
-  if (present.length === 0) faults.push(required(path, 'must specify a handler type'))
+  const [first] = present
+  if (first === undefined) faults.push(required(path, 'must specify a handler type'))
+  else faults.push(...checkHandler(part(probe, first) ?? {}, first, child(path, first)))
   for (const extra of present.slice(1)) {
     faults.push(forbidden(child(path, extra), 'may not specify more than 1 handler type'))
-  }
-  const port = part(probe, 'httpGet') ?? part(probe, 'tcpSocket')
-  if (port !== undefined) {
-    const of = part(probe, 'httpGet') !== undefined ? 'httpGet' : 'tcpSocket'
-    faults.push(...checkPortOrName(port.port, child(path, `${of}.port`)))
   }
   for (const field of [
     'initialDelaySeconds',

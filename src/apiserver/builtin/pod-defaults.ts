@@ -2,6 +2,7 @@
 // controllers compare the templates they wrote with the ones they read.
 
 import { clone, setOwn } from '../object.ts'
+import { roundUpToMilli } from '../wire/quantity.ts'
 import { ensure, type Fields, fill, isAbsent, items, part, text } from './fields.ts'
 
 const readableByAll = 0o644
@@ -55,6 +56,10 @@ function defaultContainer(container: Fields): void {
   fill(container, 'imagePullPolicy', pullPolicyOf(text(container.image)))
   fill(container, 'terminationMessagePath', '/dev/termination-log')
   fill(container, 'terminationMessagePolicy', 'File')
+  for (const list of ['limits', 'requests']) {
+    const amounts = part(container, 'resources', list) ?? {}
+    for (const name of Object.keys(amounts)) setOwn(amounts, name, roundUpToMilli(amounts[name]))
+  }
   for (const port of items(container.ports)) fill(port, 'protocol', 'TCP')
   for (const variable of items(container.env)) {
     fill(part(variable, 'valueFrom', 'fieldRef'), 'apiVersion', 'v1')

@@ -6,6 +6,7 @@ import { parseQuantity } from '../wire/quantity.ts'
 import { type Fields, fill, items, part, text } from './fields.ts'
 import { checkNewPod, checkPodChange, checkPodSpec, checkPodTemplate } from './pod-checks.ts'
 import { containersOf, defaultPod, defaultPodTemplate } from './pod-defaults.ts'
+import { systemPriorities } from './policies.ts'
 
 const specText = (field: string) => (pod: KubeObject) => text(part(pod, 'spec')?.[field])
 const statusText = (field: string) => (pod: KubeObject) => text(part(pod, 'status')?.[field])
@@ -65,8 +66,11 @@ const unreachableSeconds = 300
 
 /** What every cluster adds to a pod on its way in: the default priority, and patience with failing nodes. */
 function admitPod(spec: Fields): void {
-  if (text(spec.priorityClassName) === '') {
-    fill(spec, 'priority', 0)
+  const className = text(spec.priorityClassName)
+  const priority = className === '' ? 0 : systemPriorities.get(className)
+  // Any other class is an object that somebody else must look up.
+  if (priority !== undefined) {
+    fill(spec, 'priority', priority)
     fill(spec, 'preemptionPolicy', 'PreemptLowerPriority')
   }
   tolerateFailingNodes(spec)

@@ -5,7 +5,7 @@ import { type Fault, forbidden, invalid, notSupported, required } from '../fault
 import type { Behaviour } from '../kinds/kind.ts'
 import { checkLabel } from '../names.ts'
 import { clone, type KubeObject } from '../object.ts'
-import { ensure, type Fields, fill, isAbsent, items, part, text } from './fields.ts'
+import { ensure, type Fields, fill, isAbsent, items, part, text, texts } from './fields.ts'
 import { checkAtMostAll, checkCountOrPercent, numberOf } from './number-checks.ts'
 import { checkSelector } from './selector-checks.ts'
 
@@ -43,7 +43,8 @@ function toGoBudget(spec: Fields): Fields {
 
 const highestUserPriority = 1_000_000_000
 const preemptionPolicies = ['PreemptLowerPriority', 'Never']
-const systemPriorities = new Map([
+/** The two classes every cluster has. */
+export const systemPriorities: ReadonlyMap<string, number> = new Map([
   ['system-node-critical', 2_000_001_000],
   ['system-cluster-critical', 2_000_000_000],
 ])
@@ -158,8 +159,12 @@ function checkAutoscaler(object: KubeObject): Fault[] {
   if (max < 1) faults.push(invalid('spec.maxReplicas', max, 'must be greater than 0'))
   if (max < min) faults.push(invalid('spec.maxReplicas', max, 'must be greater than or equal to `minReplicas`'))
   const target = part(spec, 'scaleTargetRef') ?? {}
+  const apiVersion = text(target.apiVersion)
   for (const field of ['kind', 'name'])
     if (text(target[field]) === '') faults.push(required(`spec.scaleTargetRef.${field}`))
+  if (!apiVersion.includes('/') && target.kind !== 'ReplicationController') {
+    faults.push(invalid('spec.scaleTargetRef.apiVersion', apiVersion, 'apiVersion must specify API group'))
+  }
   return faults
 }
 
@@ -190,9 +195,11 @@ export const certificateRequests: Behaviour = {
   validate(object) {
     const spec = specOf(object)
     const faults: Fault[] = []
-    if (items(spec.usages).length === 0 && !(Array.isArray(spec.usages) && spec.usages.length > 0)) {
-      faults.push(required('spec.usages'))
+    const request = text(spec.request)
+    if (!Buffer.from(request, 'base64').toString('latin1').includes('-----BEGIN CERTIFICATE REQUEST-----')) {
+      faults.push(invalid('spec.request', request, 'PEM block type must be CERTIFICATE REQUEST'))
     }
+    if (texts(spec.usages).length === 0) faults.push(required('spec.usages'))
     if (text(spec.signerName) === '') faults.push(required('spec.signerName'))
     return faults
   },

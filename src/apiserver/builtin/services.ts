@@ -144,7 +144,9 @@ function checkRepeatedPorts(ports: Fields[]): Fault[] {
   const faults: Fault[] = []
   for (const [i, port] of ports.entries()) {
     const key = `${text(port.protocol)}/${String(port.port)}`
-    if (taken.has(key)) faults.push(duplicate(at('spec.ports', i), { protocol: port.protocol, port: port.port }))
+    // Kubernetes shows the port under the names its code has for it, with only what counts filled in.
+    const shown = { Name: '', Protocol: port.protocol, AppProtocol: null, Port: port.port, TargetPort: 0, NodePort: 0 }
+    if (taken.has(key)) faults.push(duplicate(at('spec.ports', i), shown))
     taken.add(key)
   }
   return faults

@@ -92,7 +92,12 @@ export const persistentVolumes: Behaviour = {
     for (const mode of modes) {
       if (!accessModes.includes(mode)) faults.push(notSupported('spec.accessModes', mode, accessModes))
     }
-    if (Object.keys(part(spec, 'capacity') ?? {}).length === 0) faults.push(required('spec.capacity'))
+    const capacity = part(spec, 'capacity') ?? {}
+    const names = Object.keys(capacity)
+    if (names.length === 0) faults.push(required('spec.capacity'))
+    if (names.length !== 1 || names[0] !== 'storage') {
+      faults.push(notSupported('spec.capacity', names.length === 0 ? null : capacity, ['storage']))
+    }
     return faults
   },
 }

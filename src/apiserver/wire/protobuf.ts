@@ -56,6 +56,11 @@ export function encodeWatchFrame(eventType: string, object: Buffer): Buffer {
   return Buffer.concat([length, event])
 }
 
+/** Views of objects (`PartialObjectMetadata`) are kinds of a group that has no resources. */
+function metaType(group: string, kind: string): string | undefined {
+  return group === 'meta.k8s.io' ? `io.k8s.apimachinery.pkg.apis.meta.v1.${kind}` : undefined
+}
+
 const kindIndexes = new WeakMap<Definitions, Map<string, string>>()
 
 function typeOfKind(apiVersion: string, kind: string, definitions: Definitions): MessageType | undefined {
@@ -71,7 +76,8 @@ function typeOfKind(apiVersion: string, kind: string, definitions: Definitions):
   }
   const { group, version } = parseAPIVersion(apiVersion)
   // Clients name DeleteOptions after the group of what they delete, custom groups included.
-  const name = index.get(`${group}/${version}/${kind}`) ?? (kind === 'DeleteOptions' ? deleteOptions : undefined)
+  const name =
+    index.get(`${group}/${version}/${kind}`) ?? (kind === 'DeleteOptions' ? deleteOptions : metaType(group, kind))
   return name === undefined ? undefined : messageType(name, definitions)
 }
 

@@ -72,3 +72,12 @@ export function canonicalQuantity(value: unknown): unknown {
   const quantity = parseQuantity(String(value).trim())
   return quantity === undefined ? value : formatQuantity(quantity)
 }
+
+const milli = 1_000_000n
+
+/** Resources are counted in thousandths: anything finer is rounded up. */
+export function roundUpToMilli(value: unknown): unknown {
+  const quantity = parseQuantity(String(value))
+  if (quantity === undefined || quantity.nanos <= 0n || quantity.nanos % milli === 0n) return value
+  return formatQuantity({ ...quantity, nanos: (quantity.nanos / milli + 1n) * milli })
+}
