@@ -15,7 +15,7 @@ import {
 import { checkLabels } from '../metadata.ts'
 import { checkLabel, checkSubdomain } from '../names.ts'
 import { clone, equal } from '../object.ts'
-import { parseQuantity } from '../wire/quantity.ts'
+import { toQuantity } from '../wire/quantity.ts'
 import { type Fields, items, part, text, textMap } from './fields.ts'
 import { checkNotNegative, checkPort, checkPortName, checkPortOrName, numberOf } from './number-checks.ts'
 
@@ -221,7 +221,7 @@ function checkHostPorts(containers: Fields[], path: string): Fault[] {
   for (const [i, container] of containers.entries()) {
     for (const [j, port] of items(container.ports).entries()) {
       if (!port.hostPort) continue
-      const key = `${text(port.protocol)}/${text(port.hostIP)}/${String(port.hostPort)}`
+      const key = `${text(port.protocol)}/${text(port.hostIP)}/${numberOf(port.hostPort) ?? 0}`
       if (taken.has(key)) faults.push(duplicate(`${at(`${at(path, i)}.ports`, j)}.hostPort`, key))
       taken.add(key)
     }
@@ -251,7 +251,7 @@ function checkResources(resources: Fields | undefined, path: string): Fault[] {
   const requests = part(resources, 'requests') ?? {}
   for (const [list, amounts] of [['limits', limits] as const, ['requests', requests] as const]) {
     for (const [name, amount] of Object.entries(amounts)) {
-      const quantity = parseQuantity(String(amount))
+      const quantity = toQuantity(amount)
       if (quantity !== undefined && quantity.nanos < 0n) {
         faults.push(invalid(at(child(path, list), name), amount, 'must be greater than or equal to 0'))
       }
@@ -259,8 +259,8 @@ function checkResources(resources: Fields | undefined, path: string): Fault[] {
   }
   for (const [name, amount] of Object.entries(requests)) {
     if (!Object.hasOwn(limits, name)) continue
-    const asked = parseQuantity(String(amount))
-    const allowed = parseQuantity(String(limits[name]))
+    const asked = toQuantity(amount)
+    const allowed = toQuantity(limits[name])
     if (asked !== undefined && allowed !== undefined && asked.nanos > allowed.nanos) {
       faults.push(
         invalid(

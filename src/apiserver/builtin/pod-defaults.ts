@@ -12,7 +12,7 @@ export function defaultPodTemplate(template: Fields | undefined): void {
   if (spec !== undefined) defaultPodSpec(spec)
 }
 
-export function defaultPodSpec(spec: Fields): void {
+function defaultPodSpec(spec: Fields): void {
   fill(spec, 'dnsPolicy', 'ClusterFirst')
   fill(spec, 'restartPolicy', 'Always')
   fill(spec, 'securityContext', {})
@@ -71,7 +71,7 @@ function defaultContainer(container: Fields): void {
 }
 
 /** `:latest` may have moved since it was pulled; a tag that says a version, or a digest, has not. */
-export function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
+function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
   const path = image.slice(image.lastIndexOf('/') + 1)
   const hasDigest = path.includes('@')
   const tag = path.split('@')[0]?.split(':')[1] ?? (hasDigest ? '' : 'latest')

@@ -2,7 +2,7 @@
 
 import type { Behaviour } from '../kinds/kind.ts'
 import { clone, equal, type KubeObject } from '../object.ts'
-import { parseQuantity } from '../wire/quantity.ts'
+import { toQuantity } from '../wire/quantity.ts'
 import { type Fields, fill, items, part, text } from './fields.ts'
 import { checkNewPod, checkPodChange, checkPodSpec, checkPodTemplate } from './pod-checks.ts'
 import { containersOf, defaultPod, defaultPodTemplate } from './pod-defaults.ts'
@@ -96,7 +96,7 @@ const counted = ['cpu', 'memory']
  * Guaranteed: every container limits cpu and memory and asks for exactly that. BestEffort: nobody asks for anything.
  * Burstable: the rest.
  */
-export function qualityOfService(spec: Fields | undefined): 'Guaranteed' | 'Burstable' | 'BestEffort' {
+function qualityOfService(spec: Fields | undefined): 'Guaranteed' | 'Burstable' | 'BestEffort' {
   const containers = containersOf(spec).filter(container => !items(spec?.ephemeralContainers).includes(container))
   const amounts = containers.map(container => ({
     requests: positiveAmounts(part(container, 'resources', 'requests')),
@@ -112,7 +112,7 @@ export function qualityOfService(spec: Fields | undefined): 'Guaranteed' | 'Burs
 function positiveAmounts(list: Fields | undefined): Map<string, bigint> {
   const amounts = new Map<string, bigint>()
   for (const name of counted) {
-    const quantity = parseQuantity(String(list?.[name] ?? ''))
+    const quantity = toQuantity(list?.[name])
     if (quantity !== undefined && quantity.nanos > 0n) amounts.set(name, quantity.nanos)
   }
   return amounts

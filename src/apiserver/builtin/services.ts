@@ -182,6 +182,11 @@ export const endpointSlices: Behaviour = {
     if (addressTypes.includes(text(object.addressType))) return []
     return [notSupported('addressType', object.addressType, addressTypes)]
   },
+  prepareForUpdate(object, old) {
+    // Labels say which service the slice belongs to, so they count as content.
+    if (equal(object.metadata.labels ?? {}, old.metadata.labels ?? {})) return
+    object.metadata.generation = Number(old.metadata.generation ?? 0) + 1
+  },
   validateUpdate: (object, old) =>
     object.addressType === old.addressType ? [] : [invalid('addressType', object.addressType, 'field is immutable')],
   hasGeneration: true,

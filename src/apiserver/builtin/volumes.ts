@@ -3,7 +3,7 @@
 import { at, type Fault, forbidden, invalid, notSupported, required } from '../faults.ts'
 import type { Behaviour } from '../kinds/kind.ts'
 import { clone, equal, type KubeObject } from '../object.ts'
-import { parseQuantity } from '../wire/quantity.ts'
+import { toQuantity } from '../wire/quantity.ts'
 import { ensure, type Fields, fill, part, text, texts } from './fields.ts'
 import { defaultDisk } from './pod-defaults.ts'
 import { checkSelector } from './selector-checks.ts'
@@ -62,8 +62,7 @@ function checkClaimSpec(spec: Fields): Fault[] {
   const storage = part(spec, 'resources', 'requests')?.storage
   const path = at('spec.resources', 'storage')
   if (storage === undefined) faults.push(required(path))
-  else if ((parseQuantity(String(storage))?.nanos ?? 1n) <= 0n)
-    faults.push(invalid(path, storage, 'must be greater than zero'))
+  else if ((toQuantity(storage)?.nanos ?? 1n) <= 0n) faults.push(invalid(path, storage, 'must be greater than zero'))
   if (!volumeModes.includes(text(spec.volumeMode))) {
     faults.push(notSupported('spec.volumeMode', spec.volumeMode, volumeModes))
   }

@@ -55,6 +55,11 @@ export const deployments: Behaviour = {
     }
     return faults
   },
+  prepareForUpdate(object, old) {
+    // Annotations are copied to the replica sets, so a change of them is a change for the controller.
+    if (equal(object.metadata.annotations ?? {}, old.metadata.annotations ?? {})) return
+    object.metadata.generation = Number(old.metadata.generation ?? 0) + 1
+  },
   validateUpdate: (object, old) => checkSameSelector(specOf(object), specOf(old)),
   hasGeneration: true,
 }
@@ -270,7 +275,7 @@ export const controllerRevisions: Behaviour = {
 }
 
 /** The selector is well formed, says something, and matches the pods that the template makes. */
-export function checkTemplateSelector(spec: Fields, named: string, owner: string, volumes: Fields[] = []): Fault[] {
+function checkTemplateSelector(spec: Fields, named: string, owner: string, volumes: Fields[] = []): Fault[] {
   const selector = part(spec, 'selector')
   const template = part(spec, 'template')
   const labels = labelsOfTemplate(template)
@@ -306,6 +311,6 @@ function checkTemplateOf(template: Fields | undefined, path: string, owner: stri
   return faults
 }
 
-export function checkSameSelector(spec: Fields, old: Fields): Fault[] {
+function checkSameSelector(spec: Fields, old: Fields): Fault[] {
   return equal(spec.selector, old.selector) ? [] : [invalid('spec.selector', spec.selector, 'field is immutable')]
 }

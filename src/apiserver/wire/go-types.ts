@@ -3,7 +3,7 @@
 
 import { isObject } from '../object.ts'
 import type { Field, MessageType, ValueType } from './message-types.ts'
-import { parseQuantity } from './quantity.ts'
+import { toQuantity } from './quantity.ts'
 import { parseTime, timeLayouts } from './time.ts'
 
 /** What is wrong first, in the order the object was written; undefined when everything fits. */
@@ -54,7 +54,7 @@ function inValue(value: unknown, type: ValueType, place: Place): string | undefi
       if (typeof value !== 'string') return mismatch(value, 'string', { struct: '', path: '' })
       return parseTime(value, type.is) === undefined ? badTime(value, timeLayouts[type.is]) : undefined
     case 'quantity':
-      return isQuantity(value) ? undefined : badQuantity
+      return toQuantity(value) === undefined ? badQuantity : undefined
     case 'intOrString':
       return typeof value === 'string' || isInteger(value, 32) ? undefined : mismatch(value, 'int32', place, true)
     default:
@@ -71,11 +71,6 @@ function firstOf(values: readonly unknown[], check: (value: unknown) => string |
 }
 
 const badQuantity = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-
-function isQuantity(value: unknown): boolean {
-  if (typeof value === 'number' || typeof value === 'bigint') return true
-  return typeof value === 'string' && parseQuantity(value.trim()) !== undefined
-}
 
 function isInteger(value: unknown, bits: 32 | 64): boolean {
   if (typeof value === 'bigint') return bits === 64 && BigInt.asIntN(64, value) === value

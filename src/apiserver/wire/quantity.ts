@@ -66,10 +66,15 @@ function inBinary(amount: bigint): string {
   return `${rest}${binarySuffixes[step] ?? ''}`
 }
 
+/** The amount in a field, which may be written as a text or as a number. */
+export function toQuantity(value: unknown): Quantity | undefined {
+  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') return undefined
+  return parseQuantity(String(value).trim())
+}
+
 /** The one text of an amount; a text or number that is no amount stays as it is and is refused by the checks. */
 export function canonicalQuantity(value: unknown): unknown {
-  if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'bigint') return value
-  const quantity = parseQuantity(String(value).trim())
+  const quantity = toQuantity(value)
   return quantity === undefined ? value : formatQuantity(quantity)
 }
 
@@ -77,7 +82,7 @@ const milli = 1_000_000n
 
 /** Resources are counted in thousandths: anything finer is rounded up. */
 export function roundUpToMilli(value: unknown): unknown {
-  const quantity = parseQuantity(String(value))
+  const quantity = toQuantity(value)
   if (quantity === undefined || quantity.nanos <= 0n || quantity.nanos % milli === 0n) return value
   return formatQuantity({ ...quantity, nanos: (quantity.nanos / milli + 1n) * milli })
 }
