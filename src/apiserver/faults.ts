@@ -92,6 +92,11 @@ function join(head: string, detail: string): string {
 
 function toShown(value: unknown): string {
   if (value === undefined || value === null) return 'null'
-  if (isObject(value) || Array.isArray(value)) return stringify(value)
+  if (isObject(value) || Array.isArray(value)) return stringify(value).replace(/[<>&]/g, escapeMark)
   return String(value)
+}
+
+/** Go's JSON encoder writes these three as escapes, so that the text can stand in a page. */
+function escapeMark(mark: string): string {
+  return `\\u${mark.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -3,7 +3,7 @@
 import { settleStrictness } from '../body.ts'
 import type { Admission, AdmissionRequest, World } from '../call.ts'
 import type { Resource } from '../kinds/registry.ts'
-import { type GroupVersionKind, isObject, type KubeObject } from '../object.ts'
+import { type GroupVersionKind, isObject, type KubeObject, parseAPIVersion } from '../object.ts'
 import { getObject, listObjects } from '../objects.ts'
 import type { AdmissionAttributes, GroupVersionResource } from './attributes.ts'
 import { applyRules } from './rules.ts'
@@ -42,12 +42,12 @@ export function createAdmission(world: ChainWorld, post: PostToWebhook): Admissi
 
 function toAttributes(request: AdmissionRequest): AdmissionAttributes {
   const { operation, call, name, object, oldObject, dryRun, options } = request
-  const { group, version, kind } = call.served.kind
+  const { group, version } = call.served.kind
   const { plural, subresource, namespace } = call.request
   const isNamespace = group === '' && plural === 'namespaces'
   return {
     operation,
-    kind: { group, version, kind },
+    kind: object ? kindOf(object) : kindOf(oldObject, call.served.kind),
     resource: { group, version, resource: plural },
     subresource,
     name,
@@ -60,6 +60,12 @@ function toAttributes(request: AdmissionRequest): AdmissionAttributes {
     warn: call.warn,
     signal: call.signal,
   }
+}
+
+/** A subresource carries a kind of its own, such as Scale, and that is what its webhooks are told. */
+function kindOf(object: KubeObject | undefined, otherwise?: GroupVersionKind): GroupVersionKind {
+  if (object === undefined) return otherwise ?? { group: '', version: '', kind: '' }
+  return { ...parseAPIVersion(object.apiVersion), kind: object.kind }
 }
 
 function versionsOf({ registry }: ChainWorld, { group, resource }: GroupVersionResource) {

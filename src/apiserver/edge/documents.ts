@@ -7,8 +7,15 @@ import { isUnchanged, negotiateAggregated } from '../discovery/aggregated.ts'
 import { createDiscovery, type Discovery } from '../discovery/discovery.ts'
 import type { Registry } from '../kinds/registry.ts'
 import { negotiate } from '../media.ts'
-import { createOpenAPI, type OpenAPI } from '../openapi/openapi.ts'
+import {
+  createOpenAPI,
+  negotiateSwagger,
+  type OpenAPI,
+  type OpenAPIDocument,
+  swaggerContentTypes,
+} from '../openapi/openapi.ts'
 import type { PathRequest } from '../request.ts'
+import { notAcceptable } from '../status.ts'
 import { versionInfo } from '../version.ts'
 import { type HealthChecks, serveHealth } from './health.ts'
 import { toResponse } from './present.ts'
@@ -45,7 +52,7 @@ export function createDocuments(parts: DocumentParts): ServePath {
     const health = serveHealth(parts.health, path, request.query)
     if (health !== undefined) return health
     if (path === '/metrics') return text(200, await parts.metrics())
-    if (path.startsWith('/openapi/')) return serveOpenAPI(openAPI, path, wire)
+    if (path.startsWith('/openapi/')) return serveOpenAPI(openAPI, request, path, wire)
     const json = (document: object | undefined) => document && toResponse(200, document, formOf(request, wire))
     if (path === '/version') return json(versionInfo)
     if (path === openIDConfigurationPath) return json(openIDConfiguration(parts.tokens, parts.address()))
@@ -78,19 +85,37 @@ function aggregated(discovery: Discovery, root: 'api' | 'apis', wire: WireReques
   return { code: 200, headers, body }
 }
 
-function serveOpenAPI(openAPI: OpenAPI, path: string, wire: WireRequest): WireResponse | undefined {
-  const document = findOpenAPI(openAPI, path)
+function serveOpenAPI(
+  openAPI: OpenAPI,
+  request: PathRequest,
+  path: string,
+  wire: WireRequest,
+): WireResponse | undefined {
+  if (path === '/openapi/v2') {
+    const encoding = negotiateSwagger(header(wire, 'accept'))
+    if (encoding === undefined) throw notAcceptable('the OpenAPI document is served as JSON and protobuf only')
+    return cached(openAPI.swagger(encoding), swaggerContentTypes[encoding], wire)
+  }
+  if (path === '/openapi/v3') return cached(openAPI.index(), 'application/json', wire)
+  const document = path.startsWith('/openapi/v3/') ? openAPI.groupVersion(path.slice('/openapi/v3/'.length)) : undefined
   if (document === undefined) return undefined
-  const { body, etag } = document
-  const headers = { 'content-type': 'application/json', etag, vary: 'Accept' }
-  if (isUnchanged(header(wire, 'if-none-match'), etag)) return { code: 304, headers, body: Buffer.alloc(0) }
-  return { code: 200, headers, body }
+  const asked = request.query.get('hash')
+  if (asked === null || asked === '') return cached(document, 'application/json', wire)
+  // A document under its own hash never changes; one under another hash has moved.
+  if (asked === document.hash)
+    return cached(document, 'application/json', wire, { 'cache-control': 'public, immutable' })
+  return { code: 301, headers: { location: `${path}?hash=${document.hash}` }, body: Buffer.alloc(0) }
 }
 
-function findOpenAPI(openAPI: OpenAPI, path: string) {
-  if (path === '/openapi/v2') return openAPI.swagger()
-  if (path === '/openapi/v3') return openAPI.index()
-  return path.startsWith('/openapi/v3/') ? openAPI.groupVersion(path.slice('/openapi/v3/'.length)) : undefined
+function cached(
+  { body, etag }: OpenAPIDocument,
+  contentType: string,
+  wire: WireRequest,
+  more: Record<string, string> = {},
+): WireResponse {
+  const headers = { 'content-type': contentType, etag, vary: 'Accept', ...more }
+  if (isUnchanged(header(wire, 'if-none-match'), etag)) return { code: 304, headers, body: Buffer.alloc(0) }
+  return { code: 200, headers, body }
 }
 
 function index(registry: Registry): string[] {

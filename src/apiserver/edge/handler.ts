@@ -34,6 +34,7 @@ export function createHandler(parts: HandlerParts): Handler {
     let form: Representation = plainJSON
     try {
       const request = parseRequest(wire.method, wire.target)
+      refuseBadTimeout(request.query)
       const user = identify(parts, wire)
       authorizeRequest(parts, user, request)
       if (!request.isResource) {
@@ -41,7 +42,6 @@ export function createHandler(parts: HandlerParts): Handler {
         if (response === undefined) throw noSuchPath()
         return response
       }
-      refuseBadTimeout(request.query)
       const call = toCall(parts.world, request, wire, user, warnings)
       form = negotiate(header(wire, 'accept'), request.query, { views: true, protobuf: !call.served.kind.isCustom })
       const response = await parts.inFlight.run(request, () => serve(parts.world, call, form))
@@ -56,7 +56,7 @@ const plainJSON: Representation = { encoding: 'json', view: undefined, pretty: f
 
 async function serve(world: World, call: Call, form: Representation): Promise<WireResponse> {
   const answer = await dispatch(call, world)
-  return present(call, answer, form, world.now())
+  return present(call, answer, form, world.now)
 }
 
 function identify({ authenticate, authorize }: HandlerParts, wire: WireRequest): UserInfo {
@@ -111,7 +111,8 @@ function toCall(world: World, request: ResourceRequest, wire: WireRequest, user:
 /** Answers come long before any deadline; one that cannot be read is still told. */
 function refuseBadTimeout(query: URLSearchParams): void {
   const text = query.get('timeout')
-  if (text === null || text === '' || /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.test(text)) return
+  if (text === null || text === '' || /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.test(text))
+    return
   throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${quote(text)}`)
 }
 

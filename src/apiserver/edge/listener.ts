@@ -159,7 +159,7 @@ function writeHead(request: Http2ServerRequest | undefined, response: Http2Serve
     if (isHTTP2 && name === 'connection') continue
     response.setHeader(name, value as string | string[])
   }
-  response.setHeader('cache-control', 'no-cache, private')
+  if (answer.headers['cache-control'] === undefined) response.setHeader('cache-control', 'no-cache, private')
 }
 
 function send(request: Http2ServerRequest, response: Http2ServerResponse, answer: WireResponse): void {

@@ -15,7 +15,7 @@ import type { ByteSink, WireResponse } from './wire.ts'
 type Open = (stream: WatchStream) => () => void
 type EventType = WatchEvent['type'] | 'ERROR'
 
-export function presentWatch(call: Call, open: Open, form: Representation, now: Date): WireResponse {
+export function presentWatch(call: Call, open: Open, form: Representation, now: () => Date): WireResponse {
   const type = contentTypes[form.encoding]
   return {
     code: 200,
@@ -25,7 +25,9 @@ export function presentWatch(call: Call, open: Open, form: Representation, now: 
 }
 
 interface Frames {
-  of(event: WatchEvent): Buffer | Promise<Buffer>
+  /** The bytes of an event that needs no work; undefined when it does. */
+  ready(event: WatchEvent): Buffer | undefined
+  make(event: WatchEvent): Promise<Buffer>
   error(status: Status): Buffer
 }
 
@@ -54,9 +56,9 @@ function orderedStream(sink: ByteSink, frames: Frames): WatchStream {
   }
   return {
     send(event) {
-      const frame = frames.of(event)
-      if (waiting === undefined && Buffer.isBuffer(frame)) return put(frame)
-      later(async () => put(await frame))
+      const frame = waiting === undefined ? frames.ready(event) : undefined
+      if (frame !== undefined) return put(frame)
+      later(async () => put(await frames.make(event)))
     },
     end(error) {
       if (waiting === undefined) return finish(error)
@@ -67,10 +69,10 @@ function orderedStream(sink: ByteSink, frames: Frames): WatchStream {
 
 const tooSlow = expired('the watch was too slow to take its events; list again and start a new watch').status
 
-function createFrames(call: Call, form: Representation, now: Date): Frames {
+function createFrames(call: Call, form: Representation, now: () => Date): Frames {
   let isFirst = true
   const shown = (object: KubeObject): Record<string, unknown> => {
-    const seen = view(call, object, form, now)
+    const seen = view(call, object, form, now())
     if (form.view?.kind !== 'Table' || isFirst) return seen
     // Only the first table of a stream says what its columns are.
     return { ...seen, columnDefinitions: null }
@@ -81,13 +83,19 @@ function createFrames(call: Call, form: Representation, now: Date): Frames {
     return bytes
   }
   return {
-    of(event) {
+    ready(event) {
       if (event.type === 'BOOKMARK') return frame('BOOKMARK', bookmark(call, event))
-      if (canSendStored(call, [event.entry], form)) return storedFrame(event.type, event.entry)
-      return readOne(call, event.entry).then(object => frame(event.type, object))
+      return canSendStored(call, [event.entry], form) ? storedFrame(event.type, event.entry) : undefined
+    },
+    async make(event) {
+      return this.ready(event) ?? frame(event.type, await readEvent(call, event))
     },
     error: status => encodeFrame('ERROR', status, { ...form, view: undefined }),
   }
+}
+
+function readEvent(call: Call, event: WatchEvent): KubeObject | Promise<KubeObject> {
+  return event.type === 'BOOKMARK' ? bookmark(call, event) : readOne(call, event.entry)
 }
 
 const storedFrames = new WeakMap<Entry, Map<string, Buffer>>()
@@ -114,7 +122,6 @@ function bookmark(call: Call, event: Extract<WatchEvent, { type: 'BOOKMARK' }>):
     apiVersion: toAPIVersion(kind.group, kind.version),
     metadata: {
       resourceVersion: String(event.revision),
-      creationTimestamp: null,
       ...(event.endsInitialEvents && { annotations: { 'k8s.io/initial-events-end': 'true' } }),
     },
   }

@@ -9,15 +9,21 @@ import { stringify } from '../json.ts'
 import { contentTypes, type Representation } from '../media.ts'
 import { type KubeObject, toAPIVersion } from '../object.ts'
 import { internalError, notAcceptable } from '../status.ts'
-import { type IncludeObject, partialMetadata, toTable } from '../table/table.ts'
+import { type IncludeObject, parseIncludeObject, partialMetadata, toTable } from '../table/table.ts'
 import { encodeProtobuf } from '../wire/protobuf.ts'
 import { presentWatch } from './present-watch.ts'
 import type { WireResponse } from './wire.ts'
 
-export async function present(call: Call, answer: Answer, form: Representation, now: Date): Promise<WireResponse> {
+export async function present(
+  call: Call,
+  answer: Answer,
+  form: Representation,
+  clock: () => Date,
+): Promise<WireResponse> {
+  const now = clock()
   switch (answer.type) {
     case 'watch':
-      return presentWatch(call, answer.open, form, now)
+      return presentWatch(call, answer.open, form, clock)
     case 'status':
       return toResponse(answer.status.code, answer.status, form)
     case 'entry':
@@ -127,6 +133,5 @@ export async function readOne(call: Call, entry: Entry): Promise<KubeObject> {
 }
 
 function readInclude(call: Call): IncludeObject {
-  const asked = call.request.query.get('includeObject')
-  return asked === 'Object' || asked === 'None' ? asked : 'Metadata'
+  return parseIncludeObject(call.request.query.get('includeObject'))
 }

@@ -30,7 +30,9 @@ export function ownershipOptions(call: Call, world: World, options: WriteOptions
 
 /** Each door owns its own part: through the main resource nobody comes to own status, and the other way round. */
 function resetFields({ served, request }: Call): string[][] {
-  if (request.subresource === 'status') return served.kind.isCustom ? [['spec'], ['metadata']] : [['spec']]
+  if (request.subresource === 'status') {
+    return served.kind.kind === 'Deployment' && !served.kind.isCustom ? [['spec'], ['metadata', 'labels']] : [['spec']]
+  }
   return hasSubresource(served.kind, 'status') ? [['status']] : []
 }
 

@@ -5,7 +5,7 @@ import { refuseWrongTypes } from '../body.ts'
 import type { Call, World } from '../call.ts'
 import type { ServedKind } from '../kinds/kind.ts'
 import { checkMetadata, checkMetadataUpdate, toTimestamp } from '../metadata.ts'
-import { clone, equal, type KubeObject, setOwn } from '../object.ts'
+import { clone, equal, type KubeObject, type ObjectMeta, setOwn } from '../object.ts'
 import { badRequest, invalidObject } from '../status.ts'
 
 export function hasSubresource(kind: ServedKind, name: string): boolean {
@@ -14,7 +14,17 @@ export function hasSubresource(kind: ServedKind, name: string): boolean {
 
 export function applyDefaults({ served }: Call, object: KubeObject): void {
   served.kind.behaviour.applyDefaults?.(object)
-  if (served.kind.isCustom) served.compiled.applyDefaults(object)
+  if (!served.kind.isCustom) return
+  dropEmptyMetadata(object)
+  served.compiled.applyDefaults(object)
+}
+
+/** `labels: {}` says nothing, and nothing is what is stored. */
+function dropEmptyMetadata({ metadata }: KubeObject): void {
+  for (const [field, value] of Object.entries(metadata)) {
+    const isEmpty = value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
+    if (isEmpty) delete metadata[field as keyof ObjectMeta]
+  }
 }
 
 /** The path decides the namespace; an object may repeat it, never contradict it. */
@@ -48,6 +58,7 @@ function refuseFaults(call: Call, object: KubeObject): void {
     ...checkMetadata(kind, object.metadata),
     ...(kind.isCustom ? compiled.validate(object) : []),
     ...(kind.behaviour.validate?.(object) ?? []),
+    ...(kind.behaviour.validateNew?.(object) ?? []),
   ]
   if (faults.length > 0) throw invalidObject(kind, object.metadata.name ?? '', faults)
   for (const warning of kind.behaviour.warnings?.(object) ?? []) call.warn(warning)
