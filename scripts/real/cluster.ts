@@ -20,6 +20,8 @@ export interface ClusterOptions {
   /** The processes outlive this one; `stopDetached` ends them. */
   readonly detached?: boolean
   readonly apiserverArgs?: readonly string[]
+  /** Without them there is no garbage collection, and nothing but the API to measure. */
+  readonly withControllers?: boolean
   readonly controllerManagerArgs?: readonly string[]
   readonly say?: (line: string) => void
 }
@@ -27,6 +29,8 @@ export interface ClusterOptions {
 export interface Cluster {
   readonly kubeconfig: string
   readonly url: string
+  /** Milliseconds from the start of etcd until the API said it is ready. */
+  readonly readyAfterMs: number
   /** Process ids by program name; empty for a cluster that is not ours. */
   readonly pids: Readonly<Record<string, number>>
   stop(): Promise<void>
@@ -36,7 +40,7 @@ const readyWithinMs = 90_000
 
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const given = process.env.MOORING_TEST_KUBECONFIG
-  if (given) return { kubeconfig: given, url: '', pids: {}, stop: async () => {} }
+  if (given) return { kubeconfig: given, url: '', readyAfterMs: 0, pids: {}, stop: async () => {} }
 
   const programs = {
     etcd: await binary('etcd', options.say),
@@ -61,6 +65,27 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     for (const one of started.toReversed()) await end(one)
   }
 
+  const startControllers = async (needed: Started[]): Promise<void> => {
+    const controllerManager = run('kube-controller-manager', programs.controllerManager, [
+      `--kubeconfig=${kubeconfig}`,
+      `--service-account-private-key-file=${files.serviceAccountKey}`,
+      '--use-service-account-credentials=false',
+      '--leader-elect=false',
+      '--secure-port=0',
+      // Nodes made by hand have no kubelet to keep their leases fresh.
+      '--controllers=*,-node-lifecycle-controller,-taint-eviction-controller',
+      ...(options.controllerManagerArgs ?? []),
+    ])
+    await until('the controllers work', [...needed, controllerManager], () =>
+      answersOk(
+        `${url}/api/v1/namespaces/default/serviceaccounts/default`,
+        readFileSync(join(dir, 'serving', 'apiserver.crt'), 'utf8'),
+        files.adminToken,
+      ),
+    )
+  }
+
+  const startedMs = performance.now()
   try {
     const etcd = run('etcd', programs.etcd, [
       '--name=default',
@@ -99,31 +124,16 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       if (!existsSync(authority)) return false
       return answersReady(url, readFileSync(authority, 'utf8'), files.adminToken)
     })
+    const readyAfterMs = performance.now() - startedMs
     mkdirSync(dirname(kubeconfig), { recursive: true })
     const authority = readFileSync(join(dir, 'serving', 'apiserver.crt'))
     writeFileSync(kubeconfig, adminKubeconfig(url, authority, files.adminToken), { mode: 0o600 })
 
-    const controllerManager = run('kube-controller-manager', programs.controllerManager, [
-      `--kubeconfig=${kubeconfig}`,
-      `--service-account-private-key-file=${files.serviceAccountKey}`,
-      '--use-service-account-credentials=false',
-      '--leader-elect=false',
-      '--secure-port=0',
-      // Nodes made by hand have no kubelet to keep their leases fresh.
-      '--controllers=*,-node-lifecycle-controller,-taint-eviction-controller',
-      ...(options.controllerManagerArgs ?? []),
-    ])
-    await until('the controllers work', [etcd, apiserver, controllerManager], () =>
-      answersOk(
-        `${url}/api/v1/namespaces/default/serviceaccounts/default`,
-        authority.toString('utf8'),
-        files.adminToken,
-      ),
-    )
+    if (options.withControllers ?? true) await startControllers([etcd, apiserver])
     const pids: Record<string, number> = {}
     for (const one of started) if (one.child.pid !== undefined) pids[one.name] = one.child.pid
     if (options.detached) for (const one of started) one.child.unref()
-    return { kubeconfig, url, pids, stop }
+    return { kubeconfig, url, readyAfterMs, pids, stop }
   } catch (error) {
     await stop()
     throw error
