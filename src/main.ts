@@ -3,7 +3,9 @@
 
 import { Command } from 'commander'
 import { mooringVersion } from './apiserver/version.ts'
+import { type BackupOptions, backup } from './cli/backup.ts'
 import { exitCodes, Failure } from './cli/failure.ts'
+import { restore } from './cli/restore.ts'
 import { type UpOptions, up } from './cli/up.ts'
 
 const program = new Command('mooring')
@@ -30,6 +32,27 @@ program
     }
     process.once('SIGTERM', stop)
     process.once('SIGINT', stop)
+  })
+
+program
+  .command('backup')
+  .description('write a copy of all data and certificates, also while Mooring runs')
+  .argument('<directory>', 'where to write it; must not exist yet')
+  .option('--data <dir>', 'what to copy', '.mooring')
+  .option('--kubeconfig <file>', 'how to reach the running server (default: kubeconfig in the data directory)')
+  .action(async (directory: string, options: BackupOptions) => {
+    const { target, revision } = await backup(directory, options)
+    console.log(`backup of revision ${revision} written to ${target}`)
+  })
+
+program
+  .command('restore')
+  .description('make a data directory from a backup')
+  .argument('<directory>', 'what `mooring backup` wrote')
+  .option('--data <dir>', 'the data directory to make; must be absent or empty', '.mooring')
+  .action(async (directory: string, options: { data: string }) => {
+    const { data, keys } = await restore(directory, options)
+    console.log(`${keys} objects restored to ${data}; clients that knew the old data will list anew`)
   })
 
 function report(error: unknown): never {

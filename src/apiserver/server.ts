@@ -15,6 +15,7 @@ import { createCustomResources } from './controllers/custom-resources.ts'
 import { createGarbageCollector } from './controllers/garbage-collector.ts'
 import { createNamespaces } from './controllers/namespaces.ts'
 import { convertByWebhook } from './crd/convert-webhook.ts'
+import { type Actions, withActions } from './edge/actions.ts'
 import { createDocuments } from './edge/documents.ts'
 import { createHandler, type Handler } from './edge/handler.ts'
 import { createInFlight, type InFlightLimits } from './edge/in-flight.ts'
@@ -34,6 +35,8 @@ export interface APIServerOptions {
   /** Told of faults that are nobody's input: something here is wrong. */
   readonly onError: (error: unknown, what: string) => void
   readonly inFlight?: InFlightLimits
+  /** What the product does at paths of its own when told to (POST), beside the Kubernetes API. */
+  readonly actions?: Actions
 }
 
 export interface APIServer {
@@ -78,17 +81,20 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     }),
     authorize: rbac.authorize,
     inFlight: createInFlight(options.inFlight),
-    servePath: createDocuments({
-      registry,
-      tokens,
-      certificates,
-      address: options.address,
-      health: {
-        live: { ping: () => undefined, log: () => undefined, etcd: () => undefined },
-        ready: { 'informer-sync': () => (isReady.value ? undefined : 'the controllers are starting') },
-      },
-      metrics: () => '',
-    }),
+    servePath: withActions(
+      options.actions ?? {},
+      createDocuments({
+        registry,
+        tokens,
+        certificates,
+        address: options.address,
+        health: {
+          live: { ping: () => undefined, log: () => undefined, etcd: () => undefined },
+          ready: { 'informer-sync': () => (isReady.value ? undefined : 'the controllers are starting') },
+        },
+        metrics: () => '',
+      }),
+    ),
     onInternalError: onError,
   })
 

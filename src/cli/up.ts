@@ -9,9 +9,11 @@ import { type KeptCertificates, keepCertificates, writeWhole } from '../apiserve
 import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
 import { createListener, type Listener } from '../apiserver/edge/listener.ts'
 import { type APIServer, createAPIServer } from '../apiserver/server.ts'
+import { badRequest } from '../apiserver/status.ts'
 import { certificateCheckMs } from '../limits.ts'
 import { openStore } from '../store/lmdb.ts'
 import { DamagedStoreError, type Store } from '../store/store.ts'
+import { backupPath, writeBackup } from './backup.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, parseHostPort } from './host-port.ts'
 
@@ -50,6 +52,9 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
       now: () => new Date(),
       random: Math.random,
       randomUUID,
+      actions: {
+        [backupPath]: body => orderBackup(store, data, body.target),
+      },
       onError: (error, what) => console.error(`mooring: ${what}:`, error),
     })
     const listener = createListener({
@@ -82,6 +87,16 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     return { api, dashboard: `http://${urlHost(dashboard.host)}:${page.port}`, kubeconfig, stop: () => stopAll(undo) }
   } catch (error) {
     await stopAll(undo)
+    throw error
+  }
+}
+
+async function orderBackup(store: Store, data: string, target: unknown): Promise<object> {
+  if (typeof target !== 'string') throw badRequest('target must name the directory to write to')
+  try {
+    return await writeBackup(store, data, target)
+  } catch (error) {
+    if (error instanceof Failure) throw badRequest(error.message)
     throw error
   }
 }

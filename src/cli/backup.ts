@@ -1,0 +1,103 @@
+// `mooring backup`: everything needed to stand up the same API again, in a directory of its own. While Mooring runs, the
+// running process is asked, because it alone may read its data; otherwise the data is opened here.
+
+import { existsSync } from 'node:fs'
+import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Agent, request } from 'undici'
+import { parse } from 'yaml'
+import { openStore } from '../store/lmdb.ts'
+import { type Store, StoreInUseError } from '../store/store.ts'
+import { exitCodes, Failure } from './failure.ts'
+
+export interface BackupOptions {
+  readonly data: string
+  readonly kubeconfig?: string
+}
+
+export interface BackupReport {
+  readonly target: string
+  readonly revision: number
+}
+
+/** Where the running server takes the order. */
+export const backupPath = '/mooring/backup'
+
+export async function backup(target: string, options: BackupOptions): Promise<BackupReport> {
+  const data = resolve(options.data)
+  const where = resolve(target)
+  if (!existsSync(join(data, 'store'))) {
+    throw new Failure(exitCodes.environment, `there is no data in ${data}`, 'Name the data directory with --data.')
+  }
+  let store: Store
+  try {
+    store = await openStore(join(data, 'store'))
+  } catch (error) {
+    if (!(error instanceof StoreInUseError)) throw error
+    return askRunning(where, resolve(options.kubeconfig ?? join(data, 'kubeconfig')))
+  }
+  try {
+    return await writeBackup(store, data, where)
+  } finally {
+    await store.close()
+  }
+}
+
+/** Writes the store and the certificates; refuses to mix with what is there. */
+export async function writeBackup(store: Store, data: string, target: string): Promise<BackupReport> {
+  await mkdir(target, { recursive: true, mode: 0o700 })
+  if ((await readdir(target)).length > 0) {
+    throw new Failure(exitCodes.environment, `${target} is not empty`, 'Name a directory that does not exist yet.')
+  }
+  try {
+    const { revision } = store
+    await store.backup(join(target, 'store'))
+    await cp(join(data, 'pki'), join(target, 'pki'), { recursive: true })
+    return { target, revision }
+  } catch (error) {
+    await rm(target, { recursive: true, force: true })
+    throw error
+  }
+}
+
+async function askRunning(target: string, kubeconfig: string): Promise<BackupReport> {
+  const { server, ca, cert, key } = await readKubeconfig(kubeconfig)
+  const dispatcher = new Agent({ connect: { ca, cert, key } })
+  try {
+    const answer = await request(`${server}${backupPath}`, {
+      method: 'POST',
+      dispatcher,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ target }),
+    })
+    const body = (await answer.body.json()) as BackupReport & { message?: string }
+    if (answer.statusCode === 200) return body
+    throw new Failure(
+      exitCodes.environment,
+      body.message ?? `the server answered ${answer.statusCode}`,
+      'Nothing was written.',
+    )
+  } finally {
+    await dispatcher.close()
+  }
+}
+
+async function readKubeconfig(file: string) {
+  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
+    const advice = 'Name the file with --kubeconfig; `mooring up` prints where it is.'
+    throw new Failure(exitCodes.environment, `the kubeconfig ${file} cannot be read`, advice, { cause })
+  })
+  const config = parse(text) as {
+    clusters: [{ cluster: { server: string; 'certificate-authority-data': string } }]
+    users: [{ user: { 'client-certificate-data': string; 'client-key-data': string } }]
+  }
+  const [{ cluster }] = config.clusters
+  const [{ user }] = config.users
+  const decode = (base64: string) => Buffer.from(base64, 'base64').toString('utf8')
+  return {
+    server: cluster.server,
+    ca: decode(cluster['certificate-authority-data']),
+    cert: decode(user['client-certificate-data']),
+    key: decode(user['client-key-data']),
+  }
+}
