@@ -1,6 +1,9 @@
-// `npm run test:kubectl [-- --server=embedded|cluster] [--record] [SCENARIO...]`: every command a user of kubectl
-// types, compared with what a real kube-apiserver answered. `--record` writes those answers down anew.
+// `npm run test:kubectl [-- --server=embedded|cluster] [--record] [--answers=DIR] [SCENARIO...]`: every
+// command a user of kubectl types, compared with what a real kube-apiserver answered. `--record` writes those answers
+// down anew; `--answers` writes what this server said, for a look at both.
 
+import { mkdirSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { startVitest } from 'vitest/node'
 
@@ -9,6 +12,7 @@ const { values, positionals } = parseArgs({
   options: {
     server: { type: 'string', default: 'embedded' },
     record: { type: 'boolean', default: false },
+    answers: { type: 'string' },
   },
 })
 if (values.server !== 'embedded' && values.server !== 'cluster') {
@@ -21,6 +25,10 @@ if (values.record && values.server !== 'cluster') {
 }
 process.env.MOORING_KUBECTL_SERVER = values.server
 process.env.MOORING_KUBECTL_RECORD = String(values.record)
+if (values.answers !== undefined) {
+  mkdirSync(values.answers, { recursive: true })
+  process.env.MOORING_KUBECTL_ANSWERS = resolve(values.answers)
+}
 if (positionals.length > 0) process.env.MOORING_KUBECTL_SCENARIOS = positionals.join(',')
 const vitest = await startVitest('test', [], { config: 'vitest.kubectl.config.ts', watch: false })
 await vitest.close()

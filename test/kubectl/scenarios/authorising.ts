@@ -1,0 +1,63 @@
+import type { Scenario } from '../scenario.ts'
+
+export const authorising: readonly Scenario[] = [
+  {
+    name: 'auth',
+    files: {
+      'rbac.yaml':
+        'apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reader}\nrules: [{apiGroups: [""], resources: [configmaps], verbs: [get, list]}]\n---\napiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: reader}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: reader}\nsubjects: [{kind: User, name: jane, apiGroup: rbac.authorization.k8s.io}]\n',
+      'rbac-more.yaml':
+        'apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: reader}\nrules: [{apiGroups: [""], resources: [configmaps], verbs: [get, list, watch]}, {apiGroups: [""], resources: [pods], verbs: ["*"]}]\n',
+      'escalate.yaml':
+        'apiVersion: rbac.authorization.k8s.io/v1\nkind: Role\nmetadata: {name: big}\nrules: [{apiGroups: [""], resources: [secrets], verbs: ["*"]}]\n',
+      'roleref.yaml':
+        'apiVersion: rbac.authorization.k8s.io/v1\nkind: RoleBinding\nmetadata: {name: reader}\nroleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: other}\n',
+    },
+    before: ['kubectl create cm seen'],
+    commands: [
+      'kubectl auth can-i create pods',
+      'kubectl auth can-i create pods --as=jane',
+      'kubectl auth can-i create pods --as=jane -q',
+      'kubectl auth can-i --list --as=jane',
+      'kubectl auth can-i get /metrics --as=jane',
+      "kubectl auth can-i '*' '*'",
+      'kubectl auth can-i get nope',
+      'kubectl auth can-i get nodes',
+      'kubectl auth reconcile -f rbac.yaml',
+      'kubectl auth reconcile -f rbac.yaml',
+      'kubectl auth reconcile -f rbac-more.yaml',
+      'kubectl get role reader -o yaml',
+      'kubectl auth can-i get cm --as=jane',
+      'kubectl auth can-i get cm/seen --as=jane',
+      'kubectl auth can-i get pods --subresource=log --as=jane',
+      'kubectl auth can-i --list --as=jane',
+      'kubectl get cm seen --as=jane -o name',
+      'kubectl get secrets --as=jane',
+      'kubectl get secret x --as=jane',
+      'kubectl get nodes --as=jane',
+      'kubectl delete cm seen --as=jane',
+      'kubectl create cm x --as=jane',
+      'kubectl get deploy -A --as=jane',
+      'kubectl get pods -n other --as=jane --as-group=system:authenticated',
+      'kubectl get nodes --as=system:serviceaccount:auth:default',
+      'kubectl scale deploy x --replicas=1 --as=jane',
+      'kubectl get --raw /metrics --as=jane',
+      'kubectl get --raw /healthz --as=jane --as-group=system:authenticated',
+      'kubectl create -f escalate.yaml --as=jane',
+      'kubectl create clusterrolebinding self --clusterrole=cluster-admin --user=jane --as=jane',
+      'kubectl create rolebinding edit-roles --clusterrole=admin --user=joe && kubectl create role nodes --verb=get --resource=nodes --as=joe',
+      'kubectl create rolebinding more --clusterrole=cluster-admin --user=joe --as=joe',
+      'kubectl get cm --as=jane --as-group=system:masters -o name',
+      'kubectl get cm --as-group=devs',
+      'kubectl auth whoami --as=jane --as-group=devs --as-uid=7',
+      'kubectl auth whoami --as=jane -o yaml',
+      'kubectl auth whoami --as=jane -o json',
+      'kubectl auth whoami --as=system:anonymous',
+      'kubectl apply -f roleref.yaml',
+      'kubectl --token=nope get cm',
+      "kubectl --kubeconfig=/dev/null --server=$(kubectl config view --minify -o jsonpath='{.clusters[0].cluster.server}') --insecure-skip-tls-verify --token=nope get cm",
+      "kubectl --kubeconfig=/dev/null --server=$(kubectl config view --minify -o jsonpath='{.clusters[0].cluster.server}') --insecure-skip-tls-verify --token=$(kubectl create token default) auth whoami",
+      "kubectl --kubeconfig=/dev/null --server=$(kubectl config view --minify -o jsonpath='{.clusters[0].cluster.server}') --insecure-skip-tls-verify --token=$(kubectl create token default) get cm",
+    ],
+  },
+]
