@@ -11,7 +11,7 @@ export function isBarrel(text: string): boolean {
 
 export function importsOfTests(imports: readonly Import[]): string[] {
   return imports
-    .filter(({ to }) => to !== undefined && (/\.test\.ts$/.test(to) || to.startsWith('test/')))
+    .filter(({ to }) => to !== undefined && (to.endsWith('.test.ts') || to.startsWith('test/')))
     .map(({ from, specifier }) => `${from} imports the test ${specifier}`)
 }
 

@@ -74,7 +74,7 @@ describe('the layers of src', () => {
       "const g = new URL('./g.json', import.meta.url)",
     ].join('\n')
     const found = importsOf('src/ip/x.ts', text).map(({ to }) => to)
-    expect(found.sort()).toEqual(
+    expect(found.toSorted((one, other) => String(one).localeCompare(String(other)))).toEqual(
       ['a.ts', 'b.ts', 'c.ts', 'd.ts', 'e.ts', 'f.ts', 'g.json'].map(name => `src/ip/${name}`),
     )
   })
