@@ -1,6 +1,9 @@
 // What a server says about itself: health, version, groups, resources, and schemas.
 
-import { describe, expect } from 'vitest'
+import { once } from 'node:events'
+import { connect } from 'node:http2'
+import { describe, expect, inject } from 'vitest'
+import { readKubeconfig } from '../../scripts/real/kubeconfig.ts'
 import { conforms, customKind, eventually, ok, server, specSchema } from './world.ts'
 
 interface Resource {
@@ -49,6 +52,35 @@ describe('health and version', () => {
     expect(one.text).toBe('ok')
     const without = await server.get('/readyz?verbose&exclude=ping')
     expect(without.text).toContain('[+]ping excluded: ok\n')
+  })
+})
+
+describe('transport', () => {
+  conforms('speaks HTTP/2 to those who can, many requests on one connection', async () => {
+    const { server: url, ca } = readKubeconfig(inject('server').kubeconfig)
+    const session = connect(url, ca ? { ca } : {})
+    try {
+      await once(session, 'connect')
+      expect(session.alpnProtocol).toBe('h2')
+      const codes = await Promise.all(
+        Array.from({ length: 50 }, async () => {
+          const stream = session.request({ ':path': '/version' })
+          stream.resume()
+          const [headers] = (await once(stream, 'response')) as [{ ':status': number }]
+          await once(stream, 'close')
+          return headers[':status']
+        }),
+      )
+      expect(new Set(codes)).toEqual(new Set([200]))
+    } finally {
+      session.close()
+    }
+  })
+
+  conforms('marks every answer with an id for the audit log and forbids caching', async () => {
+    const answer = await server.get('/api/v1/namespaces/default')
+    expect(answer.headers['audit-id']).toMatch(/^[0-9a-f-]{36}$/)
+    expect(answer.headers['cache-control']).toBe('no-cache, private')
   })
 })
 

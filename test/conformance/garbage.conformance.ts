@@ -121,6 +121,18 @@ describe.concurrent('garbage collection', () => {
     await gone(`${at}/child`)
   })
 
+  conforms('frees an owner that waits from a dependent that another owner keeps', async () => {
+    const at = configMaps(await namespace())
+    const [a, b] = [ok(await server.create(at, configMap('a'))), ok(await server.create(at, configMap('b')))]
+    const ownerReferences = [owned(a, { blockOwnerDeletion: true }), owned(b)]
+    ok(await server.create(at, configMap('child', {}, { ownerReferences })))
+    ok(await server.delete(`${at}/a`, { propagationPolicy: 'Foreground' }))
+    await gone(`${at}/a`)
+    const child = ok(await server.get(`${at}/child`))
+    expect(child.metadata.deletionTimestamp).toBeUndefined()
+    expect(child.metadata.ownerReferences).toMatchObject([{ name: 'b' }])
+  })
+
   conforms('ends a circle of owners that one deletion starts', async () => {
     const at = configMaps(await namespace())
     const a = ok(await server.create(at, configMap('a')))

@@ -337,4 +337,28 @@ describe('other representations', () => {
     expect(answer.text).toContain('kind: ConfigMap\n')
     expect(answer.text).toContain('a: "1"')
   })
+
+  conforms('answers protobuf for built-in kinds, and JSON for custom ones to those who take both', async () => {
+    const protobuf = 'application/vnd.kubernetes.protobuf'
+    const builtIn = await server.get('/api/v1/namespaces/default', { accept: protobuf })
+    expect(builtIn.code).toBe(200)
+    expect(builtIn.headers['content-type']).toBe(protobuf)
+    expect(builtIn.text.startsWith('k8s\u0000')).toBe(true)
+    const kind = await customKind({ scope: 'Cluster' })
+    const custom = await server.get(kind.at(), { accept: `${protobuf},application/json` })
+    expect(custom.code).toBe(200)
+    expect(custom.headers['content-type']).toBe('application/json')
+    expect((await server.get(kind.at(), { accept: protobuf })).code).toBe(406)
+  })
+
+  conforms('compresses a long answer for those who can read it', async () => {
+    const ns = await namespace()
+    ok(await server.create(configMaps(ns), configMap('one', { long: 'x'.repeat(300_000) })))
+    const answer = await server.get(`${configMaps(ns)}/one`, { headers: { 'accept-encoding': 'gzip' } })
+    expect(answer.code).toBe(200)
+    expect(answer.headers['content-encoding']).toBe('gzip')
+    expect(Number(answer.text.length)).toBeLessThan(100_000)
+    const plain = await server.get(`${configMaps(ns)}/one`)
+    expect(plain.headers['content-encoding']).toBeUndefined()
+  })
 })

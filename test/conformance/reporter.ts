@@ -7,11 +7,13 @@ import { skips } from './skips.ts'
 export default class ConformanceReporter implements Reporter {
   readonly #failures: string[] = []
   readonly #times: { name: string; ms: number }[] = []
+  readonly #names = new Set<string>()
   #passed = 0
   #skipped = 0
 
   onTestCaseResult(test: TestCase): void {
     const { state } = test.result()
+    this.#names.add(test.name)
     if (state === 'passed') this.#passed++
     if (state === 'skipped') this.#skipped++
     this.#times.push({ name: test.fullName, ms: test.diagnostic()?.duration ?? 0 })
@@ -28,6 +30,9 @@ export default class ConformanceReporter implements Reporter {
       for (const error of module.errors()) this.#failures.push(`${module.relativeModuleId}\n${indented(error.message)}`)
     }
     for (const error of errors) this.#failures.push(indented(error.message))
+    if (!process.env.MOORING_CONFORMANCE_PARTIAL) {
+      for (const { name } of skips) if (!this.#names.has(name)) this.#failures.push(`skips.ts names no test: ${name}`)
+    }
     const told = process.env.MOORING_CONFORMANCE_FAILURES
     if (told) writeFileSync(told, `${this.#failures.join('\n\n')}\n`)
     for (const failure of this.#failures) console.log(`\nFAILED ${failure}`)
