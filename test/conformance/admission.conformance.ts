@@ -1,7 +1,7 @@
 // Admission webhooks: who is asked, in which order, what they may change, and what happens when they do not answer.
 
 import { afterAll, beforeAll, describe, expect } from 'vitest'
-import { type Handler, serveWebhooks, type Webhooks } from './webhook.ts'
+import { type Handler, neverAnswer, serveWebhooks, type Webhooks } from './webhook.ts'
 import { configMap, configMaps, conforms, eventually, made, namespace, ok, server, unique } from './world.ts'
 
 let hooks: Webhooks
@@ -144,19 +144,19 @@ describe('a validating webhook', () => {
   })
 
   conforms('that does not answer in time refuses or is ignored, as its policy says', async () => {
-    const failing = await register('validating', () => 'hang', { timeoutSeconds: 1, failurePolicy: 'Fail' })
+    const failing = await register('validating', () => neverAnswer, { timeoutSeconds: 1, failurePolicy: 'Fail' })
     const refused = await server.create(failing.at, configMap('one'))
     expect(refused.code).toBe(500)
     expect(refused.body.reason).toBe('InternalError')
     expect(refused.body.message).toMatch(
       /^Internal error occurred: failed calling webhook "hook-[0-9a-f]+\.example\.com": failed to call webhook: Post "https:\/\/127\.0\.0\.1:\d+\/hook-[0-9a-f]+\?timeout=1s": context deadline exceeded/,
     )
-    const ignored = await register('validating', () => 'hang', { timeoutSeconds: 1, failurePolicy: 'Ignore' })
+    const ignored = await register('validating', () => neverAnswer, { timeoutSeconds: 1, failurePolicy: 'Ignore' })
     expect((await server.create(ignored.at, configMap('one'))).code).toBe(201)
   })
 
   conforms('that answers nonsense counts as failed', async () => {
-    const { at } = await register('validating', () => '{"hello":"world"}')
+    const { at } = await register('validating', () => ({ raw: '{"hello":"world"}' }))
     const answer = await server.create(at, configMap('one'))
     expect(answer.code).toBe(500)
     expect(answer.body.message).toContain('failed calling webhook')

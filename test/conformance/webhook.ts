@@ -30,8 +30,10 @@ export type Verdict = {
   readonly auditAnnotations?: Record<string, string>
 }
 
-/** `hang` never answers; a string is sent as it is. */
-export type Handler = (review: Review) => Verdict | 'hang' | string
+export type Handler = (review: Review) => Verdict | typeof neverAnswer | { readonly raw: string }
+
+/** The request is taken and never answered. */
+export const neverAnswer = Symbol('never answer')
 
 export interface Webhooks {
   readonly reviews: Review[]
@@ -58,9 +60,9 @@ export async function serveWebhooks(): Promise<Webhooks> {
       const { request } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { request: Review }
       reviews.push(request)
       const verdict = handler(request)
-      if (verdict === 'hang') return
+      if (verdict === neverAnswer) return
       outgoing.setHeader('content-type', 'application/json')
-      outgoing.end(typeof verdict === 'string' ? verdict : JSON.stringify(answer(request, verdict)))
+      outgoing.end('raw' in verdict ? verdict.raw : JSON.stringify(answer(request, verdict)))
     })
   })
   await new Promise<void>(done => server.listen(0, '127.0.0.1', done))
