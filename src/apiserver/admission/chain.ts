@@ -14,8 +14,9 @@ type ChainWorld = Pick<World, 'store' | 'registry' | 'rbac' | 'randomUUID'>
 
 export function createAdmission(world: ChainWorld, post: PostToWebhook): Admission {
   const { store, registry } = world
+  const configurations = followConfigurations(world)
   const webhooks = createWebhookAdmission({
-    configurations: followConfigurations(world),
+    configurations,
     namespaceLabels: name => {
       const namespaces = registry.find('', 'namespaces')
       const namespace = namespaces && getObject(store, namespaces, '', name)
@@ -34,9 +35,12 @@ export function createAdmission(world: ChainWorld, post: PostToWebhook): Admissi
   return {
     async mutate(request) {
       applyRules(world, request)
+      if (configurations('mutating').length === 0) return undefined
       return webhooks.mutate(toAttributes(request))
     },
-    validate: request => webhooks.validate(toAttributes(request)),
+    async validate(request) {
+      if (configurations('validating').length > 0) await webhooks.validate(toAttributes(request))
+    },
   }
 }
 

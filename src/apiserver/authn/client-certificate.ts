@@ -54,7 +54,7 @@ export function createCertificateAuthenticator(ca: () => string, clock: () => Da
         authority = new X509Certificate(current)
         trusted = current
       }
-      const fingerprint = createHash('sha256').update(certificate).digest('hex')
+      const fingerprint = fingerprintOf(certificate)
       const found = known.get(fingerprint) ?? verify(certificate, fingerprint)
       if (known.size >= knownMax) known.clear()
       known.set(fingerprint, found)
@@ -65,6 +65,17 @@ export function createCertificateAuthenticator(ca: () => string, clock: () => Da
       return found.user
     },
   }
+}
+
+const fingerprints = new WeakMap<Buffer, string>()
+
+/** A connection hands in the same buffer with each of its requests. */
+function fingerprintOf(certificate: Buffer): string {
+  const known = fingerprints.get(certificate)
+  if (known !== undefined) return known
+  const fingerprint = createHash('sha256').update(certificate).digest('hex')
+  fingerprints.set(certificate, fingerprint)
+  return fingerprint
 }
 
 function parse(certificate: Buffer): X509Certificate {

@@ -48,6 +48,8 @@ interface Wanted {
 }
 
 function readWanted(headers: Headers): Wanted | undefined {
+  // Asked with every request, and almost always no.
+  if (!Object.keys(headers).some(name => name.startsWith('impersonate-'))) return undefined
   const username = headers['impersonate-user']?.[0] ?? ''
   const uid = headers['impersonate-uid']?.[0] ?? ''
   const groups = headers['impersonate-group'] ?? []

@@ -104,7 +104,9 @@ function toCall(world: World, request: ResourceRequest, wire: WireRequest, user:
     },
     body: wire.body,
     warn: text => warnings.push(text),
-    signal: wire.signal,
+    get signal() {
+      return wire.signal
+    },
   }
 }
 

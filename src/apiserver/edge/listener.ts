@@ -12,7 +12,7 @@ import type { TLSSocket } from 'node:tls'
 import { bodyBytesMax, streamsPerConnectionMax } from '../../limits.ts'
 import { tooLarge } from '../status.ts'
 import type { Handler } from './handler.ts'
-import type { StreamBody, WireRequest, WireResponse } from './wire.ts'
+import type { StreamBody, WireResponse } from './wire.ts'
 
 export interface ListenerOptions {
   readonly handler: Handler
@@ -83,30 +83,50 @@ async function serve(
   response: Http2ServerResponse,
   stopping: AbortSignal,
 ): Promise<void> {
-  const gone = new AbortController()
-  const leave = () => gone.abort(new Error('the client is gone'))
-  response.on('close', leave)
-  request.on('error', leave)
-  response.on('error', leave)
+  const departure = watchDeparture(request, response)
   const body = await readBody(request)
   if (body === 'too large') {
     send(request, response, tooLargeResponse)
     return
   }
   if (body === 'broken') return
-  const wire: WireRequest = {
+  const answer = await handler({
     method: request.method,
     target: request.url,
     headers: distinct(request.headers),
     body,
     peerCertificate: peerCertificate(request.socket as TLSSocket),
-    signal: gone.signal,
-  }
-  const answer = await handler(wire)
-  if (gone.signal.aborted) return
+    get signal() {
+      return departure.signal()
+    },
+  })
+  if (departure.hasLeft()) return
   if (Buffer.isBuffer(answer.body)) send(request, response, answer)
-  else stream(answer, answer.body, response, gone.signal, stopping)
+  else stream(answer, answer.body, response, departure.signal(), stopping)
 }
+
+/** Whether the client is still there. Most requests never ask, so the signal is made for those that do. */
+function watchDeparture(request: Http2ServerRequest, response: Http2ServerResponse) {
+  let controller: AbortController | undefined
+  let isGone = false
+  const leave = () => {
+    isGone = true
+    controller?.abort(gone)
+  }
+  response.on('close', leave)
+  request.on('error', leave)
+  response.on('error', leave)
+  return {
+    hasLeft: () => isGone,
+    signal() {
+      controller ??= new AbortController()
+      if (isGone) controller.abort(gone)
+      return controller.signal
+    },
+  }
+}
+
+const gone = new Error('the client is gone')
 
 const certificates = new WeakMap<object, Buffer | undefined>()
 
@@ -135,20 +155,20 @@ const tooLargeResponse: WireResponse = {
 
 const nothing = Buffer.alloc(0)
 
-async function readBody(request: Http2ServerRequest): Promise<Buffer | 'too large' | 'broken'> {
+function readBody(request: Http2ServerRequest): Promise<Buffer | 'too large' | 'broken'> | Buffer {
   if (request.method === 'GET' || request.method === 'HEAD') return nothing
-  const chunks: Buffer[] = []
-  let bytes = 0
-  try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+  return new Promise(resolve => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    request.on('data', (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes > bodyBytesMax) return 'too large'
-      chunks.push(chunk)
-    }
-  } catch {
-    return 'broken'
-  }
-  return chunks.length === 1 ? (chunks[0] ?? nothing) : Buffer.concat(chunks)
+      if (bytes > bodyBytesMax) resolve('too large')
+      else chunks.push(chunk)
+    })
+    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? nothing) : Buffer.concat(chunks)))
+    request.on('error', () => resolve('broken'))
+    request.on('aborted', () => resolve('broken'))
+  })
 }
 
 function writeHead(request: Http2ServerRequest | undefined, response: Http2ServerResponse, answer: WireResponse): void {
@@ -175,7 +195,7 @@ function stream(
   answer: WireResponse,
   body: StreamBody,
   response: Http2ServerResponse,
-  gone: AbortSignal,
+  departed: AbortSignal,
   stopping: AbortSignal,
 ): void {
   writeHead(undefined, response, answer)
@@ -191,7 +211,7 @@ function stream(
     },
     end: () => void response.end(),
   })
-  gone.addEventListener('abort', close, { once: true })
+  departed.addEventListener('abort', close, { once: true })
   const stop = () => {
     close()
     response.end()
