@@ -1,5 +1,5 @@
 // Type tables of the built-in kinds, printed from the Go sources that define them: published schema name to schema,
-// one line per type. Prose and enumerations stay behind; what a protobuf decoder and a faithful JSON printer must know
+// one line per type. Prose stays behind; what a protobuf decoder and a faithful JSON printer must know
 // beyond a schema (field numbers, and when Go's encoder leaves a field out) is added from the struct tags.
 //
 //	go run . types     the tables
@@ -46,7 +46,7 @@ var kinds = map[string][]string{
 	"apiregistration.k8s.io/v1":       {"APIService"},
 	"policy/v1":                       {"PodDisruptionBudget", "Eviction"},
 	"scheduling.k8s.io/v1":            {"PriorityClass"},
-	"storage.k8s.io/v1":               {"StorageClass"},
+	"storage.k8s.io/v1":               {"StorageClass", "CSIDriver", "CSINode", "CSIStorageCapacity", "VolumeAttachment", "VolumeAttributesClass"},
 	"discovery.k8s.io/v1":             {"EndpointSlice"},
 	"networking.k8s.io/v1":            {"NetworkPolicy", "Ingress", "IngressClass"},
 	"autoscaling/v1":                  {"Scale", "HorizontalPodAutoscaler"},
@@ -308,7 +308,7 @@ func plain(source spec.Schema) map[string]any {
 }
 
 func stripped(table map[string]any) map[string]any {
-	for _, key := range []string{"description", "enum", "x-kubernetes-v2-schema"} {
+	for _, key := range []string{"description", "x-kubernetes-v2-schema"} {
 		delete(table, key)
 	}
 	for _, key := range []string{"items", "additionalProperties"} {

@@ -24,7 +24,7 @@ import {
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from './rbac.ts'
 import { endpointSlices, endpoints, services } from './services.ts'
 import { builtinDefinitions } from './types.ts'
-import { persistentVolumeClaims, persistentVolumes, storageClasses } from './volumes.ts'
+import { persistentVolumeClaims, persistentVolumes, storageClasses, storageDrivers } from './volumes.ts'
 import { admissionPolicies, admissionPolicyBindings, mutatingWebhooks, validatingWebhooks } from './webhooks.ts'
 import {
   controllerRevisions,
@@ -79,6 +79,7 @@ const behaviours: ReadonlyMap<string, Behaviour> = new Map(
     'rbac.authorization.k8s.io/v1/Role': roles,
     'rbac.authorization.k8s.io/v1/RoleBinding': roleBindings,
     'scheduling.k8s.io/v1/PriorityClass': priorityClasses,
+    'storage.k8s.io/v1/CSIDriver': storageDrivers,
     'storage.k8s.io/v1/StorageClass': storageClasses,
   }),
 )

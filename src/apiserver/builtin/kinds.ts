@@ -188,7 +188,14 @@ const families: readonly { group: string; version: string; package: string; kind
     group: 'storage.k8s.io',
     version: 'v1',
     package: 'io.k8s.api.storage.v1',
-    kinds: { StorageClass: { plural: 'storageclasses', shortNames: ['sc'], clusterWide: true } },
+    kinds: {
+      CSIDriver: { clusterWide: true },
+      CSINode: { clusterWide: true },
+      CSIStorageCapacity: { plural: 'csistoragecapacities' },
+      StorageClass: { plural: 'storageclasses', shortNames: ['sc'], clusterWide: true },
+      VolumeAttachment: { clusterWide: true, subresources: [status] },
+      VolumeAttributesClass: { plural: 'volumeattributesclasses', shortNames: ['vac'], clusterWide: true },
+    },
   },
   {
     group: 'admissionregistration.k8s.io',

@@ -131,3 +131,15 @@ export const storageClasses: Behaviour = {
     return faults
   },
 }
+
+export const storageDrivers: Behaviour = {
+  applyDefaults(object) {
+    const spec = part(object, 'spec')
+    if (spec === undefined) return
+    fill(spec, 'attachRequired', true)
+    fill(spec, 'fsGroupPolicy', 'ReadWriteOnceWithFSType')
+    for (const field of ['podInfoOnMount', 'requiresRepublish', 'seLinuxMount', 'storageCapacity'])
+      fill(spec, field, false)
+    if (texts(spec.volumeLifecycleModes).length === 0) spec.volumeLifecycleModes = ['Persistent']
+  },
+}

@@ -108,7 +108,6 @@ export const replicaSets: Behaviour = {
     ...checkTemplateSelector(specOf(object), 'deployment', 'ReplicaSet'),
   ],
   validateUpdate: (object, old) => checkSameSelector(specOf(object), specOf(old)),
-  fields: replicasField,
   hasGeneration: true,
 }
 
