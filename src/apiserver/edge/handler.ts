@@ -9,7 +9,7 @@ import type { Call, World } from '../call.ts'
 import { quote } from '../faults.ts'
 import { negotiate, type Representation } from '../media.ts'
 import { type PathRequest, parseRequest, type ResourceRequest } from '../request.ts'
-import { badRequest, internalError, noSuchPath, StatusError } from '../status.ts'
+import { badRequest, internalError, methodNotSupported, noSuchPath, StatusError } from '../status.ts'
 import { dispatch } from '../verbs/dispatch.ts'
 import type { InFlight } from './in-flight.ts'
 import { present, toResponse } from './present.ts'
@@ -90,6 +90,10 @@ function toCall(world: World, request: ResourceRequest, wire: WireRequest, user:
       : request
   if (!resource.namespaced && scoped.namespace !== '') throw noSuchPath()
   if (kindNeedsNamespace(resource.namespaced, scoped)) throw noSuchPath()
+  // A collection is deleted one namespace at a time.
+  if (resource.namespaced && scoped.namespace === '' && scoped.verb === 'deletecollection') {
+    throw methodNotSupported(resource, scoped.verb)
+  }
   if (served.kind.deprecationWarning !== undefined) warnings.push(served.kind.deprecationWarning)
   const [accept, contentType, userAgent] = ['accept', 'content-type', 'user-agent'].map(name => header(wire, name))
   return {

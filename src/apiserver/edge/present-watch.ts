@@ -20,7 +20,7 @@ export function presentWatch(call: Call, open: Open, form: Representation, now: 
   return {
     code: 200,
     headers: { 'content-type': form.encoding === 'protobuf' ? `${type};stream=watch` : type },
-    body: { open: sink => open(orderedStream(sink, createFrames(call, form, now))) },
+    body: { open: sink => openOrdered(sink, createFrames(call, form, now), open) },
   }
 }
 
@@ -33,37 +33,58 @@ interface Frames {
 
 /**
  * A client that does not take its events is cut off with 410 before its backlog can hurt anybody else: it must list
- * anew.
+ * anew. What it asked for to begin with, it is given whole: no socket could have taken any of that meanwhile.
  */
-function orderedStream(sink: ByteSink, frames: Frames): WatchStream {
+function openOrdered(sink: ByteSink, frames: Frames, open: Open): () => void {
   let hasEnded = false
+  let close = () => {}
   let waiting: Promise<void> | undefined
+  let waitingBytes = 0
+  let allowedBytes = Number.POSITIVE_INFINITY
   const finish = (error?: Status) => {
     if (hasEnded) return
     hasEnded = true
+    close()
     if (error !== undefined) sink.write(frames.error(error))
     sink.end()
+  }
+  const refuseBacklog = () => {
+    if (sink.pendingBytes + waitingBytes > allowedBytes) finish(tooSlow)
   }
   const put = (frame: Buffer) => {
     if (hasEnded) return
     sink.write(frame)
-    if (sink.pendingBytes > watchBufferBytesMax) finish(tooSlow)
+    refuseBacklog()
   }
   const later = (work: () => void | Promise<void>) => {
     waiting = (waiting ?? Promise.resolve()).then(work).catch((error: unknown) => {
       finish(internalError(error instanceof Error ? error.message : String(error)).status)
     })
   }
-  return {
+  close = open({
     send(event) {
+      if (hasEnded) return
       const frame = waiting === undefined ? frames.ready(event) : undefined
       if (frame !== undefined) return put(frame)
-      later(async () => put(await frames.make(event)))
+      const bytes = event.type === 'BOOKMARK' ? 0 : event.entry.value.length
+      waitingBytes += bytes
+      refuseBacklog()
+      later(async () => {
+        const made = hasEnded ? undefined : await frames.make(event)
+        waitingBytes -= bytes
+        if (made !== undefined) put(made)
+      })
     },
     end(error) {
       if (waiting === undefined) return finish(error)
       later(() => finish(error))
     },
+  })
+  if (hasEnded) close()
+  allowedBytes = watchBufferBytesMax + sink.pendingBytes + waitingBytes
+  return () => {
+    hasEnded = true
+    close()
   }
 }
 

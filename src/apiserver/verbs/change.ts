@@ -9,7 +9,7 @@ import { dropRepeatedOwners } from '../metadata.ts'
 import { clone, equal, type KubeObject } from '../object.ts'
 import { encodeObject, keyOf } from '../objects.ts'
 import type { WriteOptions } from '../options.ts'
-import { conflict, internalError, modifiedMeanwhile, notFound } from '../status.ts'
+import { conflict, internalError, isStatus, modifiedMeanwhile, notFound } from '../status.ts'
 import { optionsObject, repeatedOwnersWarning } from './create.ts'
 import { recordManager } from './ownership.ts'
 import { applyDefaults, prepareChange, settleNamespace } from './prepare.ts'
@@ -24,7 +24,7 @@ export interface ChangeRequest {
   readonly transform: (existing: KubeObject) => Promise<KubeObject> | KubeObject
   /** How the change is written down in `managedFields`; an apply does it itself. */
   readonly record?: typeof recordManager
-  /** What to do when there is nothing to change; refuses with 404 unless given. */
+  /** Makes what is not there to be changed, when given; otherwise that is a 404. */
   readonly otherwise?: () => Promise<Answer>
 }
 
@@ -34,13 +34,25 @@ export async function changeObject(call: Call, world: World, change: ChangeReque
   for (let tries = 0; tries < triesMax; tries++) {
     const entry = world.store.get(key)
     if (entry === undefined) {
-      if (change.otherwise !== undefined) return change.otherwise()
-      throw notFound(call.resource, name)
+      const made = await makeInstead(call, change)
+      if (made !== undefined) return made
+      continue
     }
     const answer = await tryChange(call, world, change, entry)
     if (answer !== undefined) return answer
   }
   throw conflict(call.resource, name, modifiedMeanwhile)
+}
+
+/** Undefined when somebody else was quicker: then there is something to change after all. */
+async function makeInstead(call: Call, { otherwise }: ChangeRequest): Promise<Answer | undefined> {
+  if (otherwise === undefined) throw notFound(call.resource, call.request.name)
+  try {
+    return await otherwise()
+  } catch (error) {
+    if (isStatus(error, 'AlreadyExists')) return undefined
+    throw error
+  }
 }
 
 /** Undefined when somebody changed the object meanwhile. */
