@@ -11,6 +11,7 @@ import { bootstrap } from './bootstrap.ts'
 import type { World } from './call.ts'
 import type { KeptCertificates } from './certificates/keep.ts'
 import { createAggregation } from './controllers/aggregation.ts'
+import { createAPIServices } from './controllers/api-services.ts'
 import { createCustomResources } from './controllers/custom-resources.ts'
 import { createGarbageCollector } from './controllers/garbage-collector.ts'
 import { createNamespaces } from './controllers/namespaces.ts'
@@ -128,6 +129,12 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     createLocalClient(world, 'system:serviceaccount:kube-system:clusterrole-aggregation-controller'),
     onError,
   )
+  const services = createAPIServices(
+    world,
+    createLocalClient(world, 'system:apiserver'),
+    need(registry, 'apiregistration.k8s.io', 'apiservices'),
+    onError,
+  )
   const stopRBAC = followRBAC(world)
 
   return {
@@ -139,11 +146,12 @@ export function createAPIServer(options: APIServerOptions): APIServer {
       collector.start()
       namespaces.start()
       aggregation.start()
+      services.start()
       isReady.value = true
     },
     stop() {
       isReady.value = false
-      for (const part of [aggregation, namespaces, collector, customResources]) part.stop()
+      for (const part of [services, aggregation, namespaces, collector, customResources]) part.stop()
       stopRBAC()
       void wire.close()
     },

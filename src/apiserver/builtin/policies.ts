@@ -207,6 +207,7 @@ export const certificateRequests: Behaviour = {
 }
 
 export const apiServices: Behaviour = {
+  nameRule: 'path-segment',
   applyDefaults: object => fill(part(object, 'spec', 'service'), 'port', 443),
   prepareForCreate(object) {
     object.status = {}
