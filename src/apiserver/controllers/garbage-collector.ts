@@ -13,7 +13,7 @@
 //   of a kind that is not served            unknown: nothing is decided, the object stays
 //   namespaced, while the object is not     unknown: such an owner cannot exist
 
-import type { Change } from '../../store/store.ts'
+import type { Change, Entry } from '../../store/store.ts'
 import type { World } from '../call.ts'
 import type { Resource } from '../kinds/registry.ts'
 import type { LocalClient, Target } from '../local-client.ts'
@@ -34,6 +34,10 @@ export interface GarbageCollector {
   stop(): void
 }
 
+/** How the two lists begin in stored bytes. Data may contain the same text; then an object is looked at for nothing. */
+const ownersMark = '"ownerReferences":'
+const finalizersMark = '"finalizers":'
+
 type OwnerState = 'solid' | 'waiting' | 'dangling' | 'unknown'
 
 export function createGarbageCollector(
@@ -44,21 +48,26 @@ export function createGarbageCollector(
   const { store, registry } = world
   const nodes = new Map<string, Node>()
   const dependants = new Map<string, Set<string>>()
+  /** Keys of the nodes. */
+  const keys = new Set<string>()
   const worker = createWorker(look, onError)
   const stops: (() => void)[] = []
 
-  function note(object: KubeObject, key: string): void {
+  /** Most objects neither own nor are owned, and saying so takes no decoding. */
+  function isPlain(entry: Entry): boolean {
+    return !keys.has(entry.key) && !entry.value.includes(ownersMark) && !entry.value.includes(finalizersMark)
+  }
+
+  function note(entry: Entry): void {
+    if (isPlain(entry)) return
+    const object = decodeEntry(entry)
     const uid = object.metadata.uid ?? ''
     const owners = (object.metadata.ownerReferences ?? []).map(owner => owner.uid)
-    const known = nodes.get(uid)
-    if (known === undefined && owners.length === 0 && !needsAttention(object)) {
-      // Most objects neither own nor are owned; they become nodes only when somebody names them.
-      if (!dependants.has(uid)) return
-    }
-    for (const owner of known?.owners ?? []) if (!owners.includes(owner)) unlink(owner, uid)
+    for (const owner of nodes.get(uid)?.owners ?? []) if (!owners.includes(owner)) unlink(owner, uid)
     for (const owner of owners) link(owner, uid)
-    nodes.set(uid, { key, uid, owners })
-    if (owners.length > 0 || needsAttention(object)) worker.mark(key)
+    nodes.set(uid, { key: entry.key, uid, owners })
+    keys.add(entry.key)
+    if (owners.length > 0 || needsAttention(object)) worker.mark(entry.key)
   }
 
   function link(owner: string, dependant: string): void {
@@ -80,9 +89,9 @@ export function createGarbageCollector(
   }
 
   function onChange(change: Change): void {
-    const object = decodeEntry(change.entry)
-    const uid = object.metadata.uid ?? ''
-    if (change.type === 'put') return note(object, change.entry.key)
+    if (change.type === 'put') return note(change.entry)
+    const uid = decodeEntry(change.entry).metadata.uid ?? ''
+    keys.delete(change.entry.key)
     for (const owner of nodes.get(uid)?.owners ?? []) unlink(owner, uid)
     nodes.delete(uid)
     markDependants(uid)
@@ -213,7 +222,7 @@ export function createGarbageCollector(
 
   return {
     start() {
-      for (const entry of store.list('/').entries) note(decodeEntry(entry), entry.key)
+      for (const entry of store.list('/').entries) note(entry)
       // An owner that vanished while nobody watched left its dependants behind: each of them looks for itself.
       const watch = store.watch('/', store.revision, onChange)
       // A kind that was unknown and is served now may be somebody's owner.
