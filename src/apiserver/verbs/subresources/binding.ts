@@ -14,7 +14,7 @@ export async function bindPod(call: Call, world: World): Promise<Answer> {
   const source = { bytes: call.body, contentType: call.headers.contentType }
   const isOwnKind = call.served.kind.kind === 'Binding'
   const binding = readObject(
-    isOwnKind ? call.served : bodyKind(call, world),
+    isOwnKind ? call.served : bodyKind(call),
     source,
     options.fieldValidation,
     call.warn,

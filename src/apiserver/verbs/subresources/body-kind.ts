@@ -1,7 +1,7 @@
 // The kind that travels in the body of a subresource when it is not the parent's own: a Binding, a Scale, a TokenRequest.
 
 import { builtinDefinitions, builtinSchema } from '../../builtin/types.ts'
-import type { Call, World } from '../../call.ts'
+import type { Call } from '../../call.ts'
 import type { ServedVersion } from '../../kinds/registry.ts'
 import { compileSchema } from '../../schema/structural.ts'
 
@@ -14,7 +14,7 @@ const packages: Record<string, string> = {
 
 const made = new Map<string, ServedVersion>()
 
-export function bodyKind(call: Call, _world: World): ServedVersion {
+export function bodyKind(call: Call): ServedVersion {
   const { kind: parent } = call.served
   const subresource = parent.subresources.find(({ name }) => name === call.request.subresource)
   const group = subresource?.group ?? parent.group

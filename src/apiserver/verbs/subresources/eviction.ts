@@ -13,7 +13,7 @@ import { bodyKind } from './body-kind.ts'
 export async function evictPod(call: Call, world: World): Promise<Answer> {
   const options = readWriteOptions(call.request.query, 'CreateOptions')
   const source = { bytes: call.body, contentType: call.headers.contentType }
-  const eviction = readObject(bodyKind(call, world), source, options.fieldValidation, call.warn)
+  const eviction = readObject(bodyKind(call), source, options.fieldValidation, call.warn)
   const { namespace, name } = call.request
   const pod = getObject(world.store, call.resource, namespace, name)
   if (pod === undefined) throw notFound(call.resource, name)

@@ -25,7 +25,7 @@ export async function getScale(call: Call, world: World): Promise<Answer> {
 export async function updateScale(call: Call, world: World): Promise<Answer> {
   const options = readWriteOptions(call.request.query, 'UpdateOptions')
   const source = { bytes: call.body, contentType: call.headers.contentType }
-  const scale = readObject(bodyKind(call, world), source, options.fieldValidation, call.warn)
+  const scale = readObject(bodyKind(call), source, options.fieldValidation, call.warn)
   if (scale.metadata.name !== call.request.name) {
     throw badRequest(
       `the name of the object (${scale.metadata.name ?? ''}) does not match the name on the URL (${call.request.name})`,

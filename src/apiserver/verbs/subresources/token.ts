@@ -9,7 +9,7 @@ import { bodyKind } from './body-kind.ts'
 export async function requestToken(call: Call, world: World): Promise<Answer> {
   const options = readWriteOptions(call.request.query, 'CreateOptions')
   const source = { bytes: call.body, contentType: call.headers.contentType }
-  const request = readObject(bodyKind(call, world), source, options.fieldValidation, call.warn)
+  const request = readObject(bodyKind(call), source, options.fieldValidation, call.warn)
   const { namespace, name } = call.request
   const { tokens, find } = world
   return {
