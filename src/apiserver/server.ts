@@ -68,7 +68,7 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     resolveService: (namespace, name, port) => resolveService({ store, registry }, namespace, name, port),
     timeout: seconds => AbortSignal.timeout(seconds * 1000),
   })
-  const admission = createAdmission({ store, registry, rbac, randomUUID }, wire.post)
+  const admission = createAdmission({ store, registry, rbac, random, randomUUID }, wire.post)
   const world: World = { store, registry, admission, rbac, tokens, find, now, random, randomUUID }
   const isReady = { value: false }
 

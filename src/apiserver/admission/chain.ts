@@ -10,7 +10,7 @@ import { applyRules } from './rules.ts'
 import { createWebhookAdmission } from './webhooks.ts'
 import type { PostToWebhook } from './wire.ts'
 
-type ChainWorld = Pick<World, 'store' | 'registry' | 'rbac' | 'randomUUID'>
+type ChainWorld = Pick<World, 'store' | 'registry' | 'rbac' | 'random' | 'randomUUID'>
 
 export function createAdmission(world: ChainWorld, post: PostToWebhook): Admission {
   const { store, registry } = world

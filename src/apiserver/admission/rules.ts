@@ -1,17 +1,18 @@
 // Admission that is part of the server: namespaces that are absent or on their way out take nothing new, some namespaces
-// cannot be deleted, and nobody grants rights they do not have.
+// cannot be deleted, nobody grants rights they do not have, and pods get what a cluster adds to them.
 
 import { checkBindingEscalation, checkRoleEscalation } from '../authz/escalation.ts'
 import type { AdmissionRequest, World } from '../call.ts'
 import { getObject } from '../objects.ts'
 import { forbidden, notFound, type StatusError } from '../status.ts'
+import { admitPod } from './pods.ts'
 
-type RuleWorld = Pick<World, 'store' | 'registry' | 'rbac'>
+type RuleWorld = Pick<World, 'store' | 'registry' | 'rbac' | 'random'>
 
 const immortal = new Set(['default', 'kube-system', 'kube-public', 'kube-node-lease'])
 
 export function applyRules(world: RuleWorld, request: AdmissionRequest): void {
-  const refusal = checkNamespace(world, request) ?? checkEscalation(world, request)
+  const refusal = checkNamespace(world, request) ?? checkEscalation(world, request) ?? admitPod(world, request)
   if (refusal !== undefined) throw refusal
 }
 

@@ -13,6 +13,7 @@ import { conflict, internalError, isStatus, modifiedMeanwhile, notFound } from '
 import { optionsObject, repeatedOwnersWarning } from './create.ts'
 import { recordManager } from './ownership.ts'
 import { applyDefaults, prepareChange, settleNamespace } from './prepare.ts'
+import { reserveAddresses } from './service-addresses.ts'
 
 /** A patch under constant contention gives up in the end, as on a real server. */
 const triesMax = 50
@@ -80,14 +81,28 @@ async function tryChange(call: Call, world: World, change: ChangeRequest, entry:
   prepareChange(call, world, admitted, old)
   await world.admission.validate({ ...admission, object: admitted })
 
-  delete admitted.metadata.resourceVersion
-  if (isUnchanged(admitted, old)) return { type: 'entry', code: 200, entry }
-  if (options.dryRun) {
-    return { type: 'object', code: 200, object: withVersion(admitted, entry) }
+  const letGo = reserveAddresses(call, world, admitted, old)
+  try {
+    return await write(call, world, options, { entry, old, object: admitted })
+  } finally {
+    letGo()
   }
-  const [stored = admitted] = await call.resource.convert([admitted], call.resource.storage)
+}
+
+async function write(
+  call: Call,
+  world: World,
+  options: WriteOptions,
+  { entry, old, object }: { entry: Entry; old: KubeObject; object: KubeObject },
+): Promise<Answer | undefined> {
+  delete object.metadata.resourceVersion
+  if (isUnchanged(object, old)) return { type: 'entry', code: 200, entry }
+  if (options.dryRun) {
+    return { type: 'object', code: 200, object: withVersion(object, entry) }
+  }
+  const [stored = object] = await call.resource.convert([object], call.resource.storage)
   const encode = (revision: number) => encodeObject(stored, revision)
-  const result = shouldVanish(call, admitted, old)
+  const result = shouldVanish(call, object, old)
     ? await world.store.delete(key(entry), entry.revision, encode)
     : await world.store.update(key(entry), entry.revision, encode)
   return result.ok ? { type: 'entry', code: 200, entry: result.entry } : undefined

@@ -9,6 +9,7 @@ import { readWriteOptions, type WriteOptions } from '../options.ts'
 import { alreadyExists, badRequest } from '../status.ts'
 import { recordManager } from './ownership.ts'
 import { applyDefaults, dropStatus, prepareNew, settleNamespace } from './prepare.ts'
+import { reserveAddresses } from './service-addresses.ts'
 
 const generatedNameTries = 8
 
@@ -69,14 +70,27 @@ async function tryCreate(
   prepareNew(call, world, admitted)
   await world.admission.validate({ ...admission, object: admitted })
 
-  const name = admitted.metadata.name ?? ''
-  const key = keyOf(call.resource, admitted.metadata.namespace ?? '', name)
+  const letGo = reserveAddresses(call, world, admitted)
+  try {
+    return await store(call, world, admitted, options)
+  } finally {
+    letGo()
+  }
+}
+
+async function store(
+  call: Call,
+  world: World,
+  object: KubeObject,
+  options: WriteOptions,
+): Promise<Answer | undefined> {
+  const key = keyOf(call.resource, object.metadata.namespace ?? '', object.metadata.name ?? '')
   if (options.dryRun) {
     if (world.store.get(key) !== undefined) return undefined
-    return { type: 'object', code: 201, object: admitted }
+    return { type: 'object', code: 201, object }
   }
-  const [stored] = await call.resource.convert([admitted], call.resource.storage)
-  const result = await world.store.create(key, revision => encodeObject(stored ?? admitted, revision))
+  const [stored] = await call.resource.convert([object], call.resource.storage)
+  const result = await world.store.create(key, revision => encodeObject(stored ?? object, revision))
   return result.ok ? { type: 'entry', code: 201, entry: result.entry } : undefined
 }
 

@@ -1,0 +1,112 @@
+// What every cluster adds to a pod on its way in: the account it runs as, with a token mounted where programs look for
+// it, and the priority of its class. A pod that names an account or a class nobody made is refused.
+
+import type { AdmissionRequest, World } from '../call.ts'
+import { generateName } from '../metadata.ts'
+import { isObject, type KubeObject } from '../object.ts'
+import { getObject, listObjects } from '../objects.ts'
+import { forbidden, type StatusError } from '../status.ts'
+
+type PodWorld = Pick<World, 'store' | 'registry' | 'random'>
+type Fields = Record<string, unknown>
+
+const mirrorAnnotation = 'kubernetes.io/config.mirror'
+const tokenVolume = 'kube-api-access-'
+const tokenMountPath = '/var/run/secrets/kubernetes.io/serviceaccount'
+/** An hour, and some seconds to tell these tokens from those that somebody asked for. */
+const tokenSeconds = 3607
+const readableByAll = 0o644
+
+export function admitPod(
+  world: PodWorld,
+  { operation, call, name, object }: AdmissionRequest,
+): StatusError | undefined {
+  const { resource, request } = call
+  if (operation !== 'CREATE' || resource.group !== '' || resource.plural !== 'pods' || request.subresource !== '')
+    return
+  const spec = object?.spec
+  if (object === undefined || !isObject(spec)) return
+  const refuse = (why: string) => forbidden(resource, name || (object.metadata.name ?? ''), why)
+  const why = settleAccount(world, object, spec, request.namespace) ?? settlePriority(world, spec)
+  return why === undefined ? undefined : refuse(why)
+}
+
+function settleAccount(world: PodWorld, pod: KubeObject, spec: Fields, namespace: string): string | undefined {
+  // A mirror is a kubelet's own pod; changing it would make the two differ for ever.
+  if (pod.metadata.annotations?.[mirrorAnnotation] !== undefined) return undefined
+  const name = textOf(spec.serviceAccountName) || textOf(spec.serviceAccount) || 'default'
+  spec.serviceAccountName = name
+  spec.serviceAccount = name
+  const accounts = world.registry.find('', 'serviceaccounts')
+  const account = accounts && getObject(world.store, accounts, namespace, name)
+  // Every namespace gets its default account, sooner or later; a pod that comes sooner is not refused.
+  if (account === undefined && name !== 'default') {
+    return `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`
+  }
+  if ((spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true) === true) {
+    mountToken(spec, world.random)
+  }
+  const secrets = objectsOf(account?.imagePullSecrets)
+  if (objectsOf(spec.imagePullSecrets).length === 0 && secrets.length > 0) {
+    spec.imagePullSecrets = secrets.map(secret => ({ name: secret.name }))
+  }
+  return undefined
+}
+
+function mountToken(spec: Fields, random: () => number): void {
+  const volumes = objectsOf(spec.volumes)
+  const known = volumes.find(volume => textOf(volume.name).startsWith(tokenVolume))
+  const name = known === undefined ? generateName(tokenVolume, random) : textOf(known.name)
+  let isMounted = false
+  for (const container of [...objectsOf(spec.initContainers), ...objectsOf(spec.containers)]) {
+    const mounts = objectsOf(container.volumeMounts)
+    if (mounts.some(mount => mount.mountPath === tokenMountPath)) continue
+    container.volumeMounts = [...mounts, { name, readOnly: true, mountPath: tokenMountPath }]
+    isMounted = true
+  }
+  if (known !== undefined || !isMounted) return
+  spec.volumes = [...volumes, { name, projected: { sources: tokenSources, defaultMode: readableByAll } }]
+}
+
+const tokenSources = [
+  { serviceAccountToken: { expirationSeconds: tokenSeconds, path: 'token' } },
+  { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+  { downwardAPI: { items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }] } },
+]
+
+function settlePriority({ store, registry }: PodWorld, spec: Fields): string | undefined {
+  const classes = registry.find('scheduling.k8s.io', 'priorityclasses')
+  if (classes === undefined) return undefined
+  const name = textOf(spec.priorityClassName)
+  const found = name === '' ? defaultClass([...listObjects(store, classes)]) : getObject(store, classes, '', name)
+  if (found === undefined && name !== '') return `no PriorityClass with name ${name} was found`
+  const priority = Number(found?.value ?? 0)
+  const policy = textOf(found?.preemptionPolicy) || 'PreemptLowerPriority'
+  if (typeof spec.priority === 'number' && spec.priority !== priority) {
+    return `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`
+  }
+  const asked = textOf(spec.preemptionPolicy)
+  if (asked !== '' && asked !== policy) {
+    return `the string value of PreemptionPolicy (${asked}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`
+  }
+  if (found !== undefined) spec.priorityClassName = found.metadata.name
+  spec.priority = priority
+  spec.preemptionPolicy = policy
+  return undefined
+}
+
+/** Of several classes that call themselves the default, the lowest is meant. */
+function defaultClass(classes: readonly KubeObject[]): KubeObject | undefined {
+  const [lowest] = classes
+    .filter(one => one.globalDefault === true)
+    .sort((one, other) => Number(one.value) - Number(other.value))
+  return lowest
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}
+
+function objectsOf(value: unknown): Fields[] {
+  return Array.isArray(value) ? value.filter(isObject) : []
+}
