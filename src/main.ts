@@ -20,6 +20,7 @@ program
   .option('--listen <host:port>', 'where the API is served', '127.0.0.1:7443')
   .option('--kubeconfig <file>', 'where to write the kubeconfig (default: kubeconfig in the data directory)')
   .option('--dashboard <host:port>', 'where dashboard, metrics and health are served', '127.0.0.1:7080')
+  .option('--history <seconds>', 'how long past changes are kept for watches and lists to go on from', '300')
   .option('--desks <list>', 'which desks to run: capi, vm, import, machine, migration, or none', 'none')
   .action(async (options: UpOptions) => {
     const running = await up(options, line => console.log(line))

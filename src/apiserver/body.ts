@@ -105,7 +105,7 @@ export function decodeYAML(bytes: Buffer): DecodedBody {
     )
     const textFaults = repeated.map(error => {
       const key = /^[\w.-]+/.exec(text.slice(error.pos[0]))?.[0] ?? ''
-      return `yaml: unmarshal errors:\n  line ${error.linePos?.[0].line ?? 0}: key ${quote(key)} already set in map`
+      return `line ${error.linePos?.[0].line ?? 0}: key ${quote(key)} already set in map`
     })
     return { value, textFaults }
   } catch (error) {

@@ -23,6 +23,8 @@ export interface UpOptions {
   readonly kubeconfig?: string
   readonly dashboard: string
   readonly desks: string
+  /** Seconds. */
+  readonly history: string
 }
 
 export interface Running {
@@ -40,7 +42,7 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
   const kubeconfig = resolve(options.kubeconfig ?? join(data, 'kubeconfig'))
   let fail: (error: unknown) => void = () => {}
 
-  const store = await openData(data, error => fail(error))
+  const store = await openData(data, parseHistory(options.history), error => fail(error))
   const undo: (() => Promise<void> | void)[] = [() => store.close()]
   try {
     const certificates = keepPKI(data, listen)
@@ -106,9 +108,9 @@ async function stopAll(undo: (() => Promise<void> | void)[]): Promise<void> {
   undo.length = 0
 }
 
-async function openData(data: string, onFatal: (error: unknown) => void): Promise<Store> {
+async function openData(data: string, historyMs: number, onFatal: (error: unknown) => void): Promise<Store> {
   try {
-    return await openStore(join(data, 'store'), { onFatal })
+    return await openStore(join(data, 'store'), { historyMs, onFatal })
   } catch (error) {
     if (isErrno(error, 'EACCES', 'EROFS', 'EPERM')) {
       throw new Failure(
@@ -226,6 +228,16 @@ function keepRenewing(certificates: KeptCertificates, listener: Listener): NodeJ
 function writeKubeconfig(file: string, server: string, certificates: KeptCertificates): void {
   mkdirSync(dirname(file), { recursive: true })
   writeWhole(file, adminKubeconfig({ server, caCertificate: certificates.ca().certificate }, certificates.admin()))
+}
+
+function parseHistory(text: string): number {
+  const seconds = Number(text)
+  if (Number.isInteger(seconds) && seconds > 0) return seconds * 1000
+  throw new Failure(
+    exitCodes.usage,
+    `--history is ${JSON.stringify(text)}, which is not a number of seconds`,
+    'Write a whole number, as in --history 300.',
+  )
 }
 
 const knownDesks = ['none', 'capi', 'vm', 'import', 'machine', 'migration']

@@ -7,7 +7,7 @@ import type { LocalClient } from '../local-client.ts'
 import { toTimestamp } from '../metadata.ts'
 import { equal, isObject, type KubeObject } from '../object.ts'
 import { getObject, listObjects, prefixOf } from '../objects.ts'
-import { isStatus } from '../status.ts'
+import { isStatus, qualified } from '../status.ts'
 import { createWorker } from './worker.ts'
 
 export interface Namespaces {
@@ -78,7 +78,7 @@ export function createNamespaces(
     const spec = isObject(namespace.spec) ? namespace.spec : {}
     const finalizers = Array.isArray(spec.finalizers) ? spec.finalizers : []
     if (!finalizers.includes('kubernetes')) return
-    let left = 0
+    const left: Remaining = { counts: new Map(), finalizers: new Map() }
     const seen = new Set<string>()
     for (const resource of [...registry.resources()]) {
       const prefix = prefixOf(resource, name)
@@ -86,10 +86,10 @@ export function createNamespaces(
       seen.add(prefix)
       if (store.count(prefix) === 0) continue
       await client.removeAll({ resource, namespace: name })
-      left += store.count(prefix)
+      countRemaining(left, qualified(resource), listObjects(store, resource, name))
     }
     await report(namespace, left)
-    if (left > 0) return worker.markLater(name, emptyingPollMs)
+    if (left.counts.size > 0) return worker.markLater(name, emptyingPollMs)
     const latest = getObject(store, namespaces, '', name)
     if (latest === undefined) return
     const rest = finalizers.filter(finalizer => finalizer !== 'kubernetes')
@@ -100,7 +100,7 @@ export function createNamespaces(
   }
 
   /** What still keeps the namespace, in the conditions that people look at. */
-  async function report(namespace: KubeObject, left: number): Promise<void> {
+  async function report(namespace: KubeObject, left: Remaining): Promise<void> {
     const status = isObject(namespace.status) ? namespace.status : {}
     const time = toTimestamp(world.now())
     const old = (Array.isArray(status.conditions) ? status.conditions : []) as Condition[]
@@ -149,22 +149,49 @@ const rootCANote = {
   'kubernetes.io/description': 'Contains the certificate of the authority that signed this API server’s certificate.',
 }
 
-function describe(left: number): Condition[] {
+/** What is left of each resource, and how many objects each finalizer holds. */
+interface Remaining {
+  readonly counts: Map<string, number>
+  readonly finalizers: Map<string, number>
+}
+
+function countRemaining({ counts, finalizers }: Remaining, resource: string, objects: Iterable<KubeObject>): void {
+  for (const { metadata } of objects) {
+    counts.set(resource, (counts.get(resource) ?? 0) + 1)
+    for (const finalizer of metadata.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1)
+  }
+}
+
+function describe({ counts, finalizers }: Remaining): Condition[] {
   const fine = (type: string, reason: string, message: string): Condition => ({
     type,
     status: 'False',
     reason,
     message,
   })
+  const listed = (entries: Map<string, number>, verb: string) =>
+    [...entries]
+      .map(([name, count]) => `${name} ${verb} ${count} resource instances`)
+      .sort()
+      .join(', ')
   const content: Condition =
-    left > 0
-      ? {
+    counts.size === 0
+      ? fine('NamespaceContentRemaining', 'ContentRemoved', 'All content successfully removed')
+      : {
           type: 'NamespaceContentRemaining',
           status: 'True',
           reason: 'SomeResourcesRemain',
-          message: `Some resources are remaining: ${left} resource instances`,
+          message: `Some resources are remaining: ${listed(counts, 'has')}`,
         }
-      : fine('NamespaceContentRemaining', 'ContentRemoved', 'All content successfully removed')
+  const held: Condition =
+    finalizers.size === 0
+      ? fine('NamespaceFinalizersRemaining', 'ContentHasNoFinalizers', 'All content-preserving finalizers finished')
+      : {
+          type: 'NamespaceFinalizersRemaining',
+          status: 'True',
+          reason: 'SomeFinalizersRemain',
+          message: `Some content in the namespace has finalizers remaining: ${listed(finalizers, 'in')}`,
+        }
   return [
     fine('NamespaceDeletionDiscoveryFailure', 'ResourcesDiscovered', 'All resources successfully discovered'),
     fine(
@@ -178,6 +205,6 @@ function describe(left: number): Condition[] {
       'All content successfully deleted, may be waiting on finalization',
     ),
     content,
-    fine('NamespaceFinalizersRemaining', 'ContentHasNoFinalizers', 'All content-preserving finalizers finished'),
+    held,
   ]
 }

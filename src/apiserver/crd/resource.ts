@@ -1,6 +1,7 @@
 // From a CustomResourceDefinition to a served resource: one kind per served version, stored in the one that says so.
 
 import { builtinDefinitions } from '../builtin/types.ts'
+import { compareVersions } from '../discovery/version-order.ts'
 import { keyPrefix } from '../kinds/builtin-resources.ts'
 import type { PrinterColumn, ServedKind, Subresource, Verb } from '../kinds/kind.ts'
 import type { Resource, ServedVersion } from '../kinds/registry.ts'
@@ -70,6 +71,7 @@ export function toResource(definition: KubeObject, convertByWebhook: ConvertByWe
     namespaced: spec.scope === 'Namespaced',
     keyPrefix: keyPrefix(spec.group, spec.names.plural),
     storage,
+    isTerminating: !!definition.metadata.deletionTimestamp,
     versions: new Map(versions.map(version => [version.kind.version, version])),
     // What was written before the definition last changed may lack its defaults, hold fields it no longer knows, or be of
     // an earlier storage version. What was written after is exact.
@@ -160,8 +162,15 @@ function subresourcesOf({ subresources }: DefinitionVersion): Subresource[] {
   return served
 }
 
-function deprecation({ group, names }: DefinitionSpec, { name }: DefinitionVersion): string {
-  return `${group}/${name} ${names.kind} is deprecated`
+/** Says which version to use instead, where there is a newer one that is not deprecated itself. */
+function deprecation({ group, names, versions }: DefinitionSpec, { name }: DefinitionVersion): string {
+  const warning = `${group}/${name} ${names.kind} is deprecated`
+  const [newest] = versions
+    .filter(version => version.served && !version.deprecated)
+    .map(version => version.name)
+    .sort(compareVersions)
+  const isNewer = newest !== undefined && compareVersions(newest, name) < 0
+  return isNewer ? `${warning}; use ${group}/${newest} ${names.kind}` : warning
 }
 
 function selectableFields(version: DefinitionVersion): Record<string, (object: KubeObject) => string> {

@@ -14,6 +14,8 @@ export interface Resource {
   /** Everything it stores lies below this, `/` at the end. Two groups that show one thing (events) share it. */
   readonly keyPrefix: string
   readonly storage: ServedKind
+  /** Its definition is being deleted: nothing new is taken. */
+  readonly isTerminating?: boolean
   readonly versions: ReadonlyMap<string, ServedVersion>
   /** From what is stored to what is asked for; same order, same length. */
   readonly convert: (objects: readonly KubeObject[], to: ServedKind) => Promise<KubeObject[]>

@@ -4,7 +4,7 @@ import type { Answer, Call, World } from '../call.ts'
 import { isObject, type JSONValue, type KubeObject } from '../object.ts'
 import type { WriteOptions } from '../options.ts'
 import { keepTimesIfUnchanged, serverSideApply } from '../patch/apply.ts'
-import { badRequest, conflict } from '../status.ts'
+import { badRequest, conflict, modifiedMeanwhile } from '../status.ts'
 import { changeObject } from './change.ts'
 import { createObject } from './create.ts'
 import { ownershipOptions } from './ownership.ts'
@@ -46,12 +46,11 @@ async function applyNew(
   options: WriteOptions,
 ): Promise<Answer> {
   const asked = isObject(config) && isObject(config.metadata) ? config.metadata : {}
-  if (asked.resourceVersion || asked.uid) {
-    throw conflict(
-      call.resource,
-      call.request.name,
-      'uid mismatch: the provided object specified uid or resourceVersion, and no existing object was found',
-    )
+  const { uid, resourceVersion } = asked
+  if (uid) {
+    const why = `uid mismatch: the provided object specified uid ${String(uid)}, and no existing object was found`
+    throw conflict(call.resource, call.request.name, why)
   }
+  if (resourceVersion) throw conflict(call.resource, call.request.name, modifiedMeanwhile)
   return createObject(call, world, merge(undefined), options, () => {})
 }

@@ -62,7 +62,7 @@ async function tryChange(call: Call, world: World, change: ChangeRequest, entry:
   const old = await atCallVersion(call, entry)
   const object = await change.transform(clone(old))
   settleNamespace(call, object)
-  refuseOtherIdentity(call, object, old)
+  refuseOtherVersion(call, object, old)
   applyDefaults(call, object)
   if (dropRepeatedOwners(object.metadata)) call.warn(repeatedOwnersWarning)
   const record = change.record ?? recordManager
@@ -122,19 +122,11 @@ function shouldVanish({ served }: Call, object: KubeObject, old: KubeObject): bo
   return (deletionGracePeriodSeconds ?? 0) === 0
 }
 
-function refuseOtherIdentity(call: Call, object: KubeObject, old: KubeObject): void {
+function refuseOtherVersion(call: Call, object: KubeObject, old: KubeObject): void {
   const name = call.request.name
   const asked = object.metadata.resourceVersion ?? ''
   if (asked !== '' && asked !== '0' && asked !== old.metadata.resourceVersion) {
     throw conflict(call.resource, name, modifiedMeanwhile)
-  }
-  const uid = object.metadata.uid ?? ''
-  if (uid !== '' && uid !== old.metadata.uid) {
-    throw conflict(
-      call.resource,
-      name,
-      `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`,
-    )
   }
 }
 

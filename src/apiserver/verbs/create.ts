@@ -6,7 +6,7 @@ import { dropRepeatedOwners, generateName, wipeSystemFields } from '../metadata.
 import { clone, type KubeObject } from '../object.ts'
 import { encodeObject, keyOf } from '../objects.ts'
 import { readWriteOptions, type WriteOptions } from '../options.ts'
-import { alreadyExists, badRequest } from '../status.ts'
+import { alreadyExists, badRequest, forbidden } from '../status.ts'
 import { recordManager } from './ownership.ts'
 import { applyDefaults, dropStatus, prepareNew, settleNamespace } from './prepare.ts'
 import { reserveAddresses } from './service-addresses.ts'
@@ -29,6 +29,10 @@ export async function createObject(
 ): Promise<Answer> {
   if ((object.metadata.resourceVersion ?? '') !== '') {
     throw badRequest('resourceVersion should not be set on objects to be created')
+  }
+  if (call.resource.isTerminating) {
+    const why = 'create not allowed while custom resource definition is terminating'
+    throw forbidden(call.resource, object.metadata.name ?? '', why)
   }
   wipeSystemFields(object.metadata)
   settleNamespace(call, object)
@@ -78,12 +82,7 @@ async function tryCreate(
   }
 }
 
-async function store(
-  call: Call,
-  world: World,
-  object: KubeObject,
-  options: WriteOptions,
-): Promise<Answer | undefined> {
+async function store(call: Call, world: World, object: KubeObject, options: WriteOptions): Promise<Answer | undefined> {
   const key = keyOf(call.resource, object.metadata.namespace ?? '', object.metadata.name ?? '')
   if (options.dryRun) {
     if (world.store.get(key) !== undefined) return undefined

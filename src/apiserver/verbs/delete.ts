@@ -125,16 +125,18 @@ function setFinalizers(object: KubeObject, finalizers: readonly string[]): void 
 function refuseUnmetPreconditions(call: Call, stored: KubeObject, { preconditions }: DeleteOptions): void {
   const { uid, resourceVersion } = preconditions
   const name = call.request.name
+  // The one refusal in which Kubernetes names the kind instead of the resource.
+  const named = { group: call.served.kind.group, plural: call.served.kind.kind }
   if (uid !== undefined && uid !== stored.metadata.uid) {
     throw conflict(
-      call.resource,
+      named,
       name,
       `the UID in the precondition (${uid}) does not match the UID in record (${stored.metadata.uid}). The object might have been deleted and then recreated`,
     )
   }
   if (resourceVersion !== undefined && resourceVersion !== stored.metadata.resourceVersion) {
     throw conflict(
-      call.resource,
+      named,
       name,
       `the ResourceVersion in the precondition (${resourceVersion}) does not match the ResourceVersion in record (${stored.metadata.resourceVersion}). The object might have been modified`,
     )

@@ -112,7 +112,8 @@ function keepWhatIsNotAsked(kind: ServedKind, subresource: string, object: KubeO
     if (managedFields !== undefined) object.metadata.managedFields = managedFields
     return
   }
-  if (hasSubresource(kind, 'status')) restore(object, old, 'status')
+  // A binding writes where the pod runs and, in the status, that it was scheduled.
+  if (hasSubresource(kind, 'status') && subresource !== 'binding') restore(object, old, 'status')
 }
 
 function restore(object: KubeObject, old: KubeObject, field: string): void {

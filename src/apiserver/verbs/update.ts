@@ -3,10 +3,11 @@
 
 import { readObject } from '../body.ts'
 import type { Answer, Call, World } from '../call.ts'
-import { invalid, required } from '../faults.ts'
+import { invalid, quote, required } from '../faults.ts'
 import { clone, type KubeObject } from '../object.ts'
+import { keyOf } from '../objects.ts'
 import { readWriteOptions } from '../options.ts'
-import { badRequest, invalidObject, qualified } from '../status.ts'
+import { badRequest, conflict, invalidObject } from '../status.ts'
 import { changeObject } from './change.ts'
 import { createObject } from './create.ts'
 
@@ -19,8 +20,9 @@ export async function update(call: Call, world: World): Promise<Answer> {
   return changeObject(call, world, {
     options,
     optionsKind: 'UpdateOptions',
-    transform: () => {
+    transform: existing => {
       refuseUnversioned(call, object)
+      refuseOtherUid(call, object, existing)
       return clone(object)
     },
     ...(createsOnUpdate.has(kind.kind) &&
@@ -48,11 +50,46 @@ function refuseOtherName(call: Call, object: KubeObject): void {
   if (given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`)
 }
 
+/** Built-in kinds that, like custom ones, are never overwritten blindly. */
+const versioned = new Set([
+  'Lease',
+  'PodDisruptionBudget',
+  'RuntimeClass',
+  'MutatingWebhookConfiguration',
+  'ValidatingWebhookConfiguration',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+  'CustomResourceDefinition',
+  'CSIDriver',
+  'CSINode',
+  'CSIStorageCapacity',
+  'VolumeAttachment',
+])
+
 function refuseUnversioned(call: Call, object: KubeObject): void {
   const { kind } = call.served
-  if (!kind.isCustom || (object.metadata.resourceVersion ?? '') !== '') return
+  const asked = object.metadata.resourceVersion ?? ''
+  if (asked !== '') return refuseNonsense(call, asked)
+  if (!kind.isCustom && !versioned.has(kind.kind)) return
   const fault = invalid('metadata.resourceVersion', 0, 'must be specified for an update')
-  throw invalidObject({ group: kind.group, kind: qualified(call.resource).split('.')[0] ?? '' }, call.request.name, [
-    fault,
-  ])
+  throw invalidObject({ group: kind.group, kind: kind.plural }, call.request.name, [fault])
+}
+
+function refuseNonsense(call: Call, asked: string): void {
+  if (/^\d+$/.test(asked)) return
+  const why = `strconv.ParseUint: parsing ${quote(asked)}: invalid syntax`
+  throw invalidObject(call.served.kind, call.request.name, [invalid('metadata.resourceVersion', asked, why)])
+}
+
+/** A client that names a uid means that incarnation of the object, and no other. */
+function refuseOtherUid(call: Call, object: KubeObject, existing: KubeObject): void {
+  const uid = object.metadata.uid ?? ''
+  if (uid === '' || uid === existing.metadata.uid) return
+  throw conflict(
+    call.resource,
+    call.request.name,
+    `StorageError: invalid object, Code: 4, Key: ${keyOf(call.resource, call.request.namespace, call.request.name)}, ` +
+      `ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, ` +
+      `UID in object meta: ${existing.metadata.uid}`,
+  )
 }

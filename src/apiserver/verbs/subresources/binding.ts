@@ -13,12 +13,7 @@ export async function bindPod(call: Call, world: World): Promise<Answer> {
   const options = readWriteOptions(call.request.query, 'CreateOptions')
   const source = { bytes: call.body, contentType: call.headers.contentType }
   const isOwnKind = call.served.kind.kind === 'Binding'
-  const binding = readObject(
-    isOwnKind ? call.served : bodyKind(call),
-    source,
-    options.fieldValidation,
-    call.warn,
-  )
+  const binding = readObject(isOwnKind ? call.served : bodyKind(call), source, options.fieldValidation, call.warn)
   const target = isObject(binding.target) ? binding.target : {}
   const node = String(target.name ?? '')
   if (node === '') throw badRequest('target.name is required: the node to bind the pod to')

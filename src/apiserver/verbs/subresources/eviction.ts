@@ -47,18 +47,41 @@ function refuseSpentBudgets(world: World, pod: KubeObject): void {
   }
   const [budget] = matching
   if (budget === undefined) return
-  const status = isObject(budget.status) ? budget.status : {}
-  const allowed = Number(status.disruptionsAllowed ?? 0)
-  if (allowed > 0) return
-  const name = budget.metadata.name
+  const { needed, healthy } = countHealthy(world, budget)
+  if (healthy > needed) return
   throw new StatusError(429, 'TooManyRequests', "Cannot evict pod as it would violate the pod's disruption budget.", {
     causes: [
       {
         reason: 'DisruptionBudget',
-        message: `The disruption budget ${name} needs ${Number(status.desiredHealthy ?? 0)} healthy pods and has ${Number(status.currentHealthy ?? 0)} currently`,
+        message: `The disruption budget ${budget.metadata.name} needs ${needed} healthy pods and has ${healthy} currently`,
       },
     ],
   })
+}
+
+/** Counted from the pods themselves at this moment: no controller keeps the budget's status here. */
+function countHealthy(world: World, budget: KubeObject): { needed: number; healthy: number } {
+  const pods = world.registry.find('', 'pods')
+  const namespace = budget.metadata.namespace ?? ''
+  const covered = pods ? [...listObjects(world.store, pods, namespace)].filter(pod => covers(budget, pod)) : []
+  const { minAvailable, maxUnavailable } = isObject(budget.spec) ? budget.spec : {}
+  const total = covered.length
+  const needed = minAvailable === undefined ? total - shareOf(maxUnavailable ?? 0, total) : shareOf(minAvailable, total)
+  return { needed: Math.max(needed, 0), healthy: covered.filter(isReady).length }
+}
+
+/** A number, or a percentage of all, rounded up. */
+function shareOf(amount: unknown, total: number): number {
+  if (typeof amount === 'string' && amount.endsWith('%')) return Math.ceil((Number(amount.slice(0, -1)) / 100) * total)
+  return Number(amount)
+}
+
+function isReady(pod: KubeObject): boolean {
+  const conditions = isObject(pod.status) && Array.isArray(pod.status.conditions) ? pod.status.conditions : []
+  const ready = conditions.some(
+    condition => isObject(condition) && condition.type === 'Ready' && condition.status === 'True',
+  )
+  return ready && !pod.metadata.deletionTimestamp
 }
 
 function covers(budget: KubeObject, pod: KubeObject): boolean {
