@@ -13,6 +13,7 @@ import type { KeptCertificates } from './certificates/keep.ts'
 import { createAggregation } from './controllers/aggregation.ts'
 import { createAPIServices } from './controllers/api-services.ts'
 import { createCustomResources } from './controllers/custom-resources.ts'
+import { createEventExpiry } from './controllers/event-expiry.ts'
 import { createGarbageCollector } from './controllers/garbage-collector.ts'
 import { createNamespaces } from './controllers/namespaces.ts'
 import { convertByWebhook } from './crd/convert-webhook.ts'
@@ -133,6 +134,12 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     world,
     createLocalClient(world, 'system:apiserver'),
     need(registry, 'apiregistration.k8s.io', 'apiservices'),
+    onError,
+  )
+  const eventExpiry = createEventExpiry(
+    world,
+    createLocalClient(world, 'system:apiserver'),
+    need(registry, '', 'events'),
     onError,
   )
   const stopRBAC = followRBAC(world)

@@ -49,6 +49,8 @@ export const nodes: Behaviour = {
     const status = part(object, 'status')
     const capacity = part(status, 'capacity')
     if (capacity !== undefined) fill(status, 'allocatable', clone(capacity))
+    const spec = part(object, 'spec')
+    if (text(spec?.podCIDR) !== '') fill(spec, 'podCIDRs', [spec?.podCIDR])
   },
   fields: { 'spec.unschedulable': object => String(part(object, 'spec')?.unschedulable === true) },
 }

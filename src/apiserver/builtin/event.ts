@@ -25,7 +25,10 @@ export function toCoreEvent(event: KubeObject): KubeObject {
 }
 
 export function toEventsV1(event: KubeObject): KubeObject {
-  return rename(event, 'events.k8s.io/v1', toNewer)
+  const view = rename(event, 'events.k8s.io/v1', toNewer)
+  // The older group writes these even when they are empty, the newer one does not.
+  for (const field of ['reportingController', 'reportingInstance']) if (view[field] === '') delete view[field]
+  return view
 }
 
 function rename(event: KubeObject, apiVersion: string, names: ReadonlyMap<string, string>): KubeObject {
@@ -37,15 +40,18 @@ function rename(event: KubeObject, apiVersion: string, names: ReadonlyMap<string
 
 const referenceFields = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath']
 
+/** Selectors name the fields of their group, and look at stored events as well as at their views. */
 function fieldsOf(reference: string, reporter: string): NonNullable<Behaviour['fields']> {
+  const stored = toCore.get(reference) ?? reference
+  const storedReporter = toCore.get(reporter) ?? reporter
   const ofReference = referenceFields.map(field => [
     `${reference}.${field}`,
-    (event: KubeObject) => text(part(event, reference)?.[field]),
+    (event: KubeObject) => text((part(event, reference) ?? part(event, stored))?.[field]),
   ])
   return {
     ...Object.fromEntries(ofReference),
     reason: event => text(event.reason),
-    [reporter]: event => text(event[reporter]),
+    [reporter]: event => text(event[reporter] ?? event[storedReporter]),
     type: event => text(event.type),
   }
 }

@@ -24,6 +24,7 @@ interface Declaration {
   readonly clusterWide?: true
   readonly verbs?: readonly Verb[]
   readonly subresources?: readonly Subresource[]
+  readonly deprecation?: string
 }
 
 type Family = Readonly<Record<string, Declaration>>
@@ -39,7 +40,11 @@ const families: readonly { group: string; version: string; package: string; kind
     kinds: {
       Binding: { verbs: asked },
       ConfigMap: { shortNames: ['cm'] },
-      Endpoints: { plural: 'endpoints', shortNames: ['ep'] },
+      Endpoints: {
+        plural: 'endpoints',
+        shortNames: ['ep'],
+        deprecation: 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice',
+      },
       Event: { shortNames: ['ev'] },
       LimitRange: { shortNames: ['limits'] },
       Namespace: {
@@ -272,6 +277,7 @@ export const builtinKinds: readonly ServedKind[] = families.flatMap(family =>
       definitions: builtinDefinitions,
       schemaName,
       isCustom: false,
+      ...(declaration.deprecation !== undefined && { deprecationWarning: declaration.deprecation }),
       behaviour: builtinBehaviour(toAPIVersion(family.group, family.version), kind, schemaName),
     }
   }),

@@ -119,15 +119,14 @@ export function createNamespaces(
       const watched = store.watch(namespaces.keyPrefix, store.revision, change => {
         if (change.type === 'put') worker.mark(change.entry.key.slice(namespaces.keyPrefix.length))
       })
-      // A default service account that somebody deletes comes back.
-      const accounts = store.watch(serviceAccounts.keyPrefix, store.revision, change => {
-        if (change.type === 'delete')
-          worker.mark(change.entry.key.slice(serviceAccounts.keyPrefix.length).split('/')[0] ?? '')
-      })
-      stops.push(
-        () => watched.stop(),
-        () => accounts.stop(),
+      // Furniture that somebody deletes comes back.
+      const furniture = [serviceAccounts, configMaps].map(({ keyPrefix }) =>
+        store.watch(keyPrefix, store.revision, ({ type, entry }) => {
+          const [namespace = '', name = ''] = entry.key.slice(keyPrefix.length).split('/')
+          if (type === 'delete' && (name === 'default' || name === rootCA)) worker.mark(namespace)
+        }),
       )
+      stops.push(...[watched, ...furniture].map(watch => () => watch.stop()))
     },
     stop() {
       for (const stop of stops) stop()

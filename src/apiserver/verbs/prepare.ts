@@ -100,9 +100,9 @@ function pathNames(kind: ServedKind): ServedKind {
   return { ...kind, behaviour: { ...kind.behaviour, nameRule: 'path-segment' } }
 }
 
-/** Each door changes its own part: `status` changes status, the main resource everything else. */
+/** Each door changes its own part: `status` and `approval` change status, the main resource everything else. */
 function keepWhatIsNotAsked(kind: ServedKind, subresource: string, object: KubeObject, old: KubeObject): void {
-  if (subresource === 'status') {
+  if (subresource === 'status' || subresource === 'approval') {
     const { managedFields } = object.metadata
     for (const field of Object.keys({ ...object, ...old })) {
       if (field !== 'status' && field !== 'metadata') restore(object, old, field)
