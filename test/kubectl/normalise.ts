@@ -17,8 +17,9 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/(?<=\W)(?:Kube-API-Access-|kube-api-access-)[a-z0-9]{5}\b/g, 'kube-api-access-<suffix>'],
   [/\/tmp\/[\w-]*mooring-kubectl-\w+/g, '<dir>'],
   [/(?<=(?:LIVE|MERGED)-)\d+/g, '<number>'],
-  [/(?<=^|[\s(])\d+s(?= ago|\)|$)/gm, '<age>'],
-  [/(?<=^|\s)(?:\d+[dhm])*\d+[dhms](?=\s*$| {2,})/gm, '<age>'],
+  [/(?<=resource version to be \d+, was )\d+/g, '<revision>'],
+  [/(?<=^| {2}|\t)(?:\d+[dhm])*\d+[dhms](?=\s*$| {2}|\t| ago| \(x)/gm, '<age>'],
+  [/(?<=over )(?:\d+[dhm])*\d+[dhms]/g, '<age>'],
   [/(?<=\S) {2,}/g, '  '],
   [/[ \t]+$/gm, ''],
 ]

@@ -2,7 +2,7 @@ import type { Scenario } from '../scenario.ts'
 
 const request = (name: string): string =>
   `openssl req -new -newkey rsa:2048 -nodes -keyout ${name}.key -out ${name}.csr -subj /CN=jane/O=devs 2>/dev/null
-kubectl create -f - <<END
+kubectl create --as=jane --as-group=system:masters -f - <<END
 apiVersion: certificates.k8s.io/v1
 kind: CertificateSigningRequest
 metadata: {name: ${name}}
@@ -85,7 +85,7 @@ export const operating: readonly Scenario[] = [
       'class.yaml':
         'apiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: slow}\nprovisioner: example.com/slow\n',
       'csi.yaml':
-        'apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: csi.example.com}\nspec: {}\n---\napiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: storage-node}\nspec: {drivers: []}\n---\napiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {name: storage-va}\nspec: {attacher: x, nodeName: n, source: {persistentVolumeName: storage-pv}}\n---\napiVersion: storage.k8s.io/v1\nkind: CSIStorageCapacity\nmetadata: {name: cap}\nstorageClassName: slow\ncapacity: 1Gi\n',
+        'apiVersion: storage.k8s.io/v1\nkind: CSIDriver\nmetadata: {name: csi.example.com}\nspec: {}\n---\napiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: storage-node}\nspec: {drivers: []}\n---\napiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {name: storage-va}\nspec: {attacher: x, nodeName: storage-node, source: {persistentVolumeName: storage-pv}}\n---\napiVersion: storage.k8s.io/v1\nkind: CSIStorageCapacity\nmetadata: {name: cap}\nstorageClassName: slow\ncapacity: 1Gi\n',
     },
     commands: [
       'kubectl create -f class.yaml -f pv.yaml -f pvc.yaml',
