@@ -3,6 +3,12 @@
 /** kube-apiserver's own limit on a request body (3 MiB); etcd refuses about half of that, we store what we accept. */
 export const bodyBytesMax = 3 * 1024 * 1024
 
+/** How long a body may take to arrive, as kube-apiserver's limit on a whole request: a trickle must not hold a place. */
+export const bodyMsMax = 60_000
+
+/** How long the end of a stream may take to reach a client that has ceased to read; then its socket is closed. */
+export const streamEndMsMax = 10_000
+
 /** Nesting of a JSON body. Far above any real object, far below the depth at which recursion over it overflows. */
 export const jsonDepthMax = 1_000
 

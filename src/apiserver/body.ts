@@ -38,7 +38,8 @@ export function readObject(
 ): KubeObject {
   const { kind } = served
   const { value, textFaults } = decodeBody(kind, source)
-  const object = toKubeObject(kind, value, source.bytes)
+  // To a typed reader `null` is an object in which nothing is said.
+  const object = toKubeObject(kind, value === null && !kind.isCustom ? {} : value, source.bytes)
   const faults = validation === 'Ignore' ? [] : textFaults
   settleStrictness(served, object, faults, validation, warn)
   if (!kind.isCustom) refuseWrongTypes(served, object)

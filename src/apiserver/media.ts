@@ -19,13 +19,14 @@ interface MediaRange {
   readonly parameters: Readonly<Record<string, string>>
 }
 
-const encodings: Record<string, Encoding> = {
-  'application/json': 'json',
-  'application/yaml': 'yaml',
-  'application/vnd.kubernetes.protobuf': 'protobuf',
-  '*/*': 'json',
-  'application/*': 'json',
-}
+/** A map: clients choose the keys, and `constructor` must not be found among them. */
+const encodings = new Map<string, Encoding>([
+  ['application/json', 'json'],
+  ['application/yaml', 'yaml'],
+  ['application/vnd.kubernetes.protobuf', 'protobuf'],
+  ['*/*', 'json'],
+  ['application/*', 'json'],
+])
 
 export const contentTypes: Record<Encoding, string> = {
   json: 'application/json',
@@ -62,7 +63,7 @@ export function negotiate(accept: string | undefined, query: URLSearchParams, of
   const ranges = parseAccept(accept ?? '')
   if (ranges.length === 0) return { encoding: 'json', view: undefined, pretty }
   for (const range of ranges) {
-    const encoding = encodings[range.type]
+    const encoding = encodings.get(range.type)
     if (encoding === undefined || (encoding === 'protobuf' && !offer.protobuf)) continue
     const as = range.parameters.as
     if (as === undefined) return { encoding, view: undefined, pretty }
@@ -89,7 +90,7 @@ function viewOf(parameters: MediaRange['parameters']): Representation['view'] {
 export function bodyEncoding(contentType: string | undefined, offer: Pick<Offer, 'protobuf'>): Encoding {
   if (contentType === undefined || contentType === '') return 'json'
   if (!/^[\w!#$&^.+*/-]+\s*(;|$)/.test(contentType)) throw badRequest('the content type of the body cannot be read')
-  const encoding = encodings[parseMediaType(contentType).type]
+  const encoding = encodings.get(parseMediaType(contentType).type)
   if (encoding !== undefined && (encoding !== 'protobuf' || offer.protobuf)) return encoding
   const accepted = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
   throw unsupportedMediaType(

@@ -2,7 +2,7 @@
 
 import { type Fault, forbidden, invalid, notSupported, tooLong } from './faults.ts'
 import { isObject } from './object.ts'
-import { invalidObject } from './status.ts'
+import { badRequest, invalidObject } from './status.ts'
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
@@ -19,6 +19,16 @@ export interface DeleteOptions {
   readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined
   readonly orphanDependents: boolean | undefined
   readonly preconditions: { uid?: string; resourceVersion?: string }
+}
+
+/** A whole number of a query, as Go reads an int64; `undefined` where nothing is said. */
+export function readInteger(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name)
+  if (text === null || text === '') return undefined
+  const value = Number(text)
+  if (/^[+-]?\d+$/.test(text) && Number.isSafeInteger(value)) return value
+  const why = /^[+-]?\d+$/.test(text) ? 'value out of range' : 'invalid syntax'
+  throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`)
 }
 
 type OptionsKind = 'CreateOptions' | 'UpdateOptions' | 'PatchOptions'

@@ -1,7 +1,7 @@
 // What a request asks for, read from its method, path and query alone. Authorisation and serving both use this one
 // reading, so that what was authorised is what is served.
 
-import { badRequest } from './status.ts'
+import { badRequest, methodNotAllowed } from './status.ts'
 
 export type RequestVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
@@ -27,32 +27,30 @@ export interface PathRequest {
   readonly query: URLSearchParams
 }
 
-const verbs: Record<string, RequestVerb> = {
-  GET: 'get',
-  HEAD: 'get',
-  POST: 'create',
-  PUT: 'update',
-  PATCH: 'patch',
-  DELETE: 'delete',
-}
+const verbs = new Map<string, RequestVerb>([
+  ['GET', 'get'],
+  ['POST', 'create'],
+  ['PUT', 'update'],
+  ['PATCH', 'patch'],
+  ['DELETE', 'delete'],
+])
 
 export function parseRequest(method: string, target: string): ResourceRequest | PathRequest {
-  const queryStart = target.indexOf('?')
-  const path = queryStart < 0 ? target : target.slice(0, queryStart)
-  const query = new URLSearchParams(queryStart < 0 ? '' : target.slice(queryStart + 1))
+  const { path, query } = split(target)
   const plain: PathRequest = { isResource: false, verb: method.toLowerCase(), path, query }
 
   const parts = segments(path)
   const root = parts[0]
   const groupVersion = root === 'api' ? parts.slice(1, 2) : root === 'apis' ? parts.slice(1, 3) : []
   const rest = parts.slice(root === 'api' ? 2 : 3)
-  const verb = verbs[method]
+  const verb = verbs.get(method)
   const isAPI = root === 'api' || root === 'apis'
-  if (!isAPI || rest.length === 0 || verb === undefined) return plain
+  if (!isAPI || rest.length === 0) return plain
 
   const group = root === 'api' ? '' : (groupVersion[0] ?? '')
   const version = groupVersion.at(-1) ?? ''
   const isLegacyWatch = rest[0] === 'watch' && rest.length > 1
+  if (verb === undefined || (isLegacyWatch && verb !== 'get')) throw methodNotAllowed()
   const where = locate(isLegacyWatch ? rest.slice(1) : rest)
   if (where === undefined) return plain
   return {
@@ -81,20 +79,28 @@ function locate(rest: readonly string[]) {
 function refine(verb: RequestVerb, name: string, query: URLSearchParams): RequestVerb {
   if (verb === 'delete' && name === '') return 'deletecollection'
   if (verb !== 'get') return verb
-  if (isTrue(query.get('watch'))) return 'watch'
-  return name === '' ? 'list' : 'get'
+  if (name !== '') return 'get'
+  return isTrue(query.get('watch')) ? 'watch' : 'list'
 }
 
+/** Whoever names a switch wants it on, unless they say no in as many words. */
 export function isTrue(value: string | null): boolean {
-  return value === 'true' || value === '1' || value === ''
+  return value !== null && value !== '0' && value.toLowerCase() !== 'false'
 }
 
+/** Path and query; a target in absolute form, as proxies send it, is read from its path on. */
+function split(target: string): { path: string; query: URLSearchParams } {
+  const local = target.replace(/^https?:\/\/[^/?]*/i, '')
+  const queryStart = local.indexOf('?')
+  if (queryStart < 0) return { path: local, query: new URLSearchParams() }
+  return { path: local.slice(0, queryStart), query: new URLSearchParams(local.slice(queryStart + 1)) }
+}
+
+/** Slashes at either end mean nothing; an empty segment between others is a segment, and names nothing that is served. */
 function segments(path: string): string[] {
   try {
-    return path
-      .split('/')
-      .filter(part => part !== '')
-      .map(decodeURIComponent)
+    const parts = path.split('/').map(decodeURIComponent)
+    return parts.slice(parts[0] === '' ? 1 : 0, parts.at(-1) === '' ? -1 : undefined)
   } catch {
     throw badRequest(`the path ${JSON.stringify(path)} is not percent-encoded UTF-8`)
   }

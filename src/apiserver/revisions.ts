@@ -1,14 +1,15 @@
 // Resource versions as clients write them, and the rules for combining them with limit, continue and match.
 
-import { type Fault, forbidden, invalid, required } from './faults.ts'
-import { invalidObject, StatusError } from './status.ts'
+import { describeFault, type Fault, forbidden, invalid, required } from './faults.ts'
+import { badRequest, invalidObject, StatusError } from './status.ts'
 
 /** `undefined` and empty mean "newest"; "0" means "any". */
 export function parseRevision(text: string | null): number | undefined {
   if (text === null || text === '') return undefined
   if (!/^\d{1,15}$/.test(text)) {
-    const fault = invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`)
-    throw invalidObject({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', [fault])
+    const why = /^\d+$/.test(text) ? 'value out of range' : 'invalid syntax'
+    const fault = invalid('resourceVersion', text, `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`)
+    throw badRequest(`invalid resource version: ${describeFault(fault)}`)
   }
   return Number(text)
 }

@@ -86,14 +86,8 @@ export function noSuchPath(): StatusError {
   return new StatusError(404, 'NotFound', 'the server could not find the requested resource', {})
 }
 
-export function methodNotSupported(resource: GroupResource, verb: string): StatusError {
-  const details = { ...(resource.group !== '' && { group: resource.group }), kind: resource.plural }
-  return new StatusError(
-    405,
-    'MethodNotAllowed',
-    `${verb} is not supported on resources of kind ${quote(qualified(resource))}`,
-    details,
-  )
+export function methodNotAllowed(): StatusError {
+  return new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {})
 }
 
 export function alreadyExists(resource: GroupResource, name: string): StatusError {

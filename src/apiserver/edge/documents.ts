@@ -15,7 +15,7 @@ import {
   swaggerContentTypes,
 } from '../openapi/openapi.ts'
 import type { PathRequest } from '../request.ts'
-import { notAcceptable } from '../status.ts'
+import { methodNotAllowed, notAcceptable } from '../status.ts'
 import { versionInfo } from '../version.ts'
 import { type HealthChecks, serveHealth } from './health.ts'
 import { toResponse } from './present.ts'
@@ -46,11 +46,16 @@ export function createDocuments(parts: DocumentParts): ServePath {
   }
 
   return async (request, wire) => {
-    if (request.verb !== 'get' && request.verb !== 'head') return undefined
     refresh()
     const path = request.path.length > 1 ? request.path.replace(/\/$/, '') : request.path
     const health = serveHealth(parts.health, path, request.query)
     if (health !== undefined) return health
+    const response = await read(path, request, wire)
+    if (response !== undefined && request.verb !== 'get' && request.verb !== 'head') throw methodNotAllowed()
+    return response
+  }
+
+  async function read(path: string, request: PathRequest, wire: WireRequest): Promise<WireResponse | undefined> {
     if (path === '/metrics') return text(200, await parts.metrics())
     if (path.startsWith('/openapi/')) return serveOpenAPI(openAPI, request, path, wire)
     const json = (document: object | undefined) => document && toResponse(200, document, formOf(request, wire))

@@ -8,8 +8,9 @@ import { type Attributes, type Authorize, refuse } from '../authz/attributes.ts'
 import type { Call, World } from '../call.ts'
 import { quote } from '../faults.ts'
 import { negotiate, type Representation } from '../media.ts'
+import { checkPathSegment } from '../names.ts'
 import { type PathRequest, parseRequest, type ResourceRequest } from '../request.ts'
-import { badRequest, internalError, methodNotSupported, noSuchPath, StatusError } from '../status.ts'
+import { badRequest, internalError, methodNotAllowed, noSuchPath, StatusError } from '../status.ts'
 import { dispatch } from '../verbs/dispatch.ts'
 import type { InFlight } from './in-flight.ts'
 import { present, toResponse } from './present.ts'
@@ -75,8 +76,19 @@ function authorizeRequest({ authorize }: HandlerParts, user: UserInfo, request: 
 
 function toAttributes(request: ResourceRequest | PathRequest): Attributes {
   if (!request.isResource) return { type: 'path', verb: request.verb, path: request.path }
-  const { verb, group, version, plural, subresource, namespace, name } = request
+  const { verb, group, version, plural, subresource, namespace } = request
+  const name = request.name === '' ? selectedName(request) : request.name
   return { type: 'resource', verb, group, version, resource: plural, subresource, namespace, name }
+}
+
+/** A list or watch of one name is a question about that object: a rule that names it may allow it. */
+function selectedName({ verb, query }: ResourceRequest): string {
+  if (verb !== 'list' && verb !== 'watch') return ''
+  for (const term of (query.get('fieldSelector') ?? '').split(',')) {
+    const [field, name = '', ...rest] = term.split(/==?/)
+    if (field === 'metadata.name' && rest.length === 0 && checkPathSegment(name).length === 0) return name
+  }
+  return ''
 }
 
 function toCall(world: World, request: ResourceRequest, wire: WireRequest, user: UserInfo, warnings: string[]): Call {
@@ -89,11 +101,7 @@ function toCall(world: World, request: ResourceRequest, wire: WireRequest, user:
       ? { ...request, namespace: '', name: request.namespace === '' ? request.name : request.namespace }
       : request
   if (!resource.namespaced && scoped.namespace !== '') throw noSuchPath()
-  if (kindNeedsNamespace(resource.namespaced, scoped)) throw noSuchPath()
-  // A collection is deleted one namespace at a time.
-  if (resource.namespaced && scoped.namespace === '' && scoped.verb === 'deletecollection') {
-    throw methodNotSupported(resource, scoped.verb)
-  }
+  refuseMisplaced(resource.namespaced, scoped)
   if (served.kind.deprecationWarning !== undefined) warnings.push(served.kind.deprecationWarning)
   const [accept, contentType, userAgent] = ['accept', 'content-type', 'user-agent'].map(name => header(wire, name))
   return {
@@ -122,9 +130,19 @@ function refuseBadTimeout(query: URLSearchParams): void {
   throw badRequest(`invalid timeout specified in the request URL - time: invalid duration ${quote(text)}`)
 }
 
-/** `/api/v1/pods/NAME` names nothing: a namespaced object is only reached through its namespace. */
-function kindNeedsNamespace(namespaced: boolean, request: ResourceRequest): boolean {
-  return namespaced && request.namespace === '' && (request.name !== '' || request.verb === 'create')
+/**
+ * `/api/v1/pods/NAME` names nothing: a namespaced object is only reached through its namespace, and only listed and
+ * watched across all of them. Objects are made in a collection and changed by name.
+ */
+function refuseMisplaced(namespaced: boolean, { namespace, name, verb, subresource }: ResourceRequest): void {
+  const isAcrossNamespaces = namespaced && namespace === ''
+  if (isAcrossNamespaces && name !== '') throw noSuchPath()
+  if (isAcrossNamespaces && (verb === 'create' || verb === 'deletecollection')) throw methodNotAllowed()
+  if (name === '' && (verb === 'update' || verb === 'patch')) throw methodNotAllowed()
+  if (name !== '' && subresource === '' && verb === 'create') throw methodNotAllowed()
+  if (namespace.includes('/')) throw noSuchPath()
+  const [complaint] = name === '' ? [] : checkPathSegment(name)
+  if (complaint !== undefined) throw badRequest(`Name parameter invalid: ${quote(name)}: ${complaint}`)
 }
 
 function refusal(parts: HandlerParts, wire: WireRequest, error: unknown, form: Representation): WireResponse {

@@ -27,18 +27,15 @@ export function createInFlight(limits: InFlightLimits = defaults): InFlight {
       if (running[lane] >= limits[lane]) {
         throw tooManyRequests('too many requests, please try again later', retryAfterSeconds)
       }
-      running[lane]++
-      let isOpen = false
-      const leave = () => {
-        running[lane]--
+      const enter = () => {
+        running[lane]++
+        return once(() => running[lane]--)
       }
+      const leave = enter()
       try {
-        const response = await serve()
-        if (Buffer.isBuffer(response.body)) return response
-        isOpen = true
-        return untilClosed(response, leave)
+        return whileOpen(await serve(), enter)
       } finally {
-        if (!isOpen) leave()
+        leave()
       }
     },
   }
@@ -49,28 +46,32 @@ function laneOf({ verb }: ResourceRequest): keyof InFlightLimits {
   return verb === 'get' || verb === 'list' ? 'reads' : 'writes'
 }
 
-/** A stream holds its place until either side ends it. */
-function untilClosed(response: WireResponse, leave: () => void): WireResponse {
+function once(action: () => void): () => void {
+  let isDone = false
+  return () => {
+    if (!isDone) action()
+    isDone = true
+  }
+}
+
+/** A stream has a place from when it is opened, which a client that left meanwhile never does, until either side ends it. */
+function whileOpen(response: WireResponse, enter: () => () => void): WireResponse {
   const { body } = response
   if (Buffer.isBuffer(body)) return response
-  let hasLeft = false
-  const leaveOnce = () => {
-    if (!hasLeft) leave()
-    hasLeft = true
-  }
   const open: typeof body.open = sink => {
+    const leave = enter()
     const close = body.open({
       write: bytes => sink.write(bytes),
       get pendingBytes() {
         return sink.pendingBytes
       },
       end: () => {
-        leaveOnce()
+        leave()
         sink.end()
       },
     })
     return () => {
-      leaveOnce()
+      leave()
       close()
     }
   }

@@ -9,8 +9,8 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { bodyBytesMax, streamsPerConnectionMax } from '../../limits.ts'
-import { tooLarge } from '../status.ts'
+import { bodyBytesMax, bodyMsMax, streamEndMsMax, streamsPerConnectionMax } from '../../limits.ts'
+import { internalError, type Status, timedOut, tooLarge } from '../status.ts'
 import type { Handler } from './handler.ts'
 import type { StreamBody, WireResponse } from './wire.ts'
 
@@ -19,7 +19,15 @@ export interface ListenerOptions {
   readonly certificate: () => { certificate: string; key: string }
   /** The authority whose client certificates are asked for. */
   readonly ca: () => string
+  readonly timeouts?: Timeouts
 }
+
+export interface Timeouts {
+  readonly bodyMs: number
+  readonly streamEndMs: number
+}
+
+const defaultTimeouts: Timeouts = { bodyMs: bodyMsMax, streamEndMs: streamEndMsMax }
 
 export interface Listener {
   listen(host: string, port: number): Promise<{ port: number }>
@@ -29,7 +37,8 @@ export interface Listener {
   close(): Promise<void>
 }
 
-export function createListener({ handler, certificate, ca }: ListenerOptions): Listener {
+export function createListener(options: ListenerOptions): Listener {
+  const { handler, certificate, ca, timeouts = defaultTimeouts } = options
   const context = () => ({ cert: certificate().certificate, key: certificate().key, ca: ca() })
   const sockets = new Set<Socket>()
   const stopping = new AbortController()
@@ -42,7 +51,10 @@ export function createListener({ handler, certificate, ca }: ListenerOptions): L
     settings: { maxConcurrentStreams: streamsPerConnectionMax },
   })
   server.on('request', (request, response) => {
-    void serve(handler, request, response, stopping.signal)
+    serve({ handler, timeouts, stopping: stopping.signal }, request, response).catch(() => {
+      // Whatever went wrong is this one request's end, never the server's.
+      response.destroyed || response.headersSent ? request.socket.destroy() : send(request, response, faultResponse)
+    })
   })
   server.on('secureConnection', (socket: TLSSocket) => {
     sockets.add(socket)
@@ -77,19 +89,21 @@ export function createListener({ handler, certificate, ca }: ListenerOptions): L
   }
 }
 
-async function serve(
-  handler: Handler,
-  request: Http2ServerRequest,
-  response: Http2ServerResponse,
-  stopping: AbortSignal,
-): Promise<void> {
+interface Serving {
+  readonly handler: Handler
+  readonly timeouts: Timeouts
+  readonly stopping: AbortSignal
+}
+
+async function serve(serving: Serving, request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
+  const { handler, timeouts } = serving
   const departure = watchDeparture(request, response)
-  const body = await readBody(request)
-  if (body === 'too large') {
-    send(request, response, tooLargeResponse)
+  const body = await readBody(request, timeouts.bodyMs)
+  if (body === 'broken') return
+  if (body === 'too large' || body === 'too slow') {
+    sendAndHangUp(request, response, body === 'too large' ? tooLargeResponse : tooSlowResponse)
     return
   }
-  if (body === 'broken') return
   const answer = await handler({
     method: request.method,
     target: request.url,
@@ -102,7 +116,7 @@ async function serve(
   })
   if (departure.hasLeft()) return
   if (Buffer.isBuffer(answer.body)) send(request, response, answer)
-  else stream(answer, answer.body, response, departure.signal(), stopping)
+  else stream(answer, answer.body, response, departure.signal(), serving)
 }
 
 /** Whether the client is still there. Most requests never ask, so the signal is made for those that do. */
@@ -146,29 +160,50 @@ function distinct(headers: NodeJS.Dict<string | string[]>): Record<string, reado
   return result
 }
 
-const tooLargeStatus = tooLarge(`Request entity too large: limit is ${bodyBytesMax}`).status
-const tooLargeResponse: WireResponse = {
-  code: 413,
-  headers: { 'content-type': 'application/json', connection: 'close' },
-  body: Buffer.from(JSON.stringify(tooLargeStatus)),
+/** The rest of the body is not wanted, so the connection cannot be used again. */
+function refusal(status: Status): WireResponse {
+  const headers = { 'content-type': 'application/json', connection: 'close' }
+  return { code: status.code, headers, body: Buffer.from(JSON.stringify(status)) }
 }
+
+const tooLargeResponse = refusal(tooLarge(`Request entity too large: limit is ${bodyBytesMax}`).status)
+const tooSlowResponse = refusal(timedOut('request did not complete within the allotted timeout').status)
+const faultResponse = refusal(internalError('the answer could not be sent').status)
 
 const nothing = Buffer.alloc(0)
 
-function readBody(request: Http2ServerRequest): Promise<Buffer | 'too large' | 'broken'> | Buffer {
+type ReadBody = Buffer | 'too large' | 'too slow' | 'broken'
+
+function readBody(request: Http2ServerRequest, msMax: number): Promise<ReadBody> | ReadBody {
   if (request.method === 'GET' || request.method === 'HEAD') return nothing
+  if (Number(request.headers['content-length'] ?? 0) > bodyBytesMax) return 'too large'
   return new Promise(resolve => {
     const chunks: Buffer[] = []
     let bytes = 0
-    request.on('data', (chunk: Buffer) => {
+    const timer = setTimeout(() => settle('too slow'), msMax)
+    const settle = (result: ReadBody) => {
+      clearTimeout(timer)
+      request.off('data', take)
+      resolve(result)
+    }
+    const take = (chunk: Buffer) => {
       bytes += chunk.length
-      if (bytes > bodyBytesMax) resolve('too large')
-      else chunks.push(chunk)
-    })
-    request.on('end', () => resolve(chunks.length === 1 ? (chunks[0] ?? nothing) : Buffer.concat(chunks)))
-    request.on('error', () => resolve('broken'))
-    request.on('aborted', () => resolve('broken'))
+      if (bytes > bodyBytesMax) return settle('too large')
+      chunks.push(chunk)
+    }
+    request.on('data', take)
+    request.once('end', () => settle(chunks.length === 1 ? (chunks[0] ?? nothing) : Buffer.concat(chunks)))
+    for (const event of ['error', 'aborted', 'close']) request.once(event, () => settle('broken'))
   })
+}
+
+/** Answers a client that is still sending: what it sends is thrown away until the answer is out, then it is cut off. */
+function sendAndHangUp(request: Http2ServerRequest, response: Http2ServerResponse, answer: WireResponse): void {
+  request.resume()
+  response.once('finish', () => {
+    if (request.httpVersionMajor >= 2) response.stream.close()
+  })
+  send(request, response, answer)
 }
 
 function writeHead(request: Http2ServerRequest | undefined, response: Http2ServerResponse, answer: WireResponse): void {
@@ -196,12 +231,18 @@ function stream(
   body: StreamBody,
   response: Http2ServerResponse,
   departed: AbortSignal,
-  stopping: AbortSignal,
+  { timeouts, stopping }: Serving,
 ): void {
   writeHead(undefined, response, answer)
   // Node types know it on HTTP/1 answers only; both have it, and a watch must be seen to begin.
   ;(response as unknown as { flushHeaders(): void }).flushHeaders()
   const isHTTP2 = response.req.httpVersionMajor >= 2
+  const end = () => {
+    response.end()
+    // Who has ceased to read would keep its backlog, and its place, for as long as it likes.
+    const timer = setTimeout(() => (isHTTP2 ? response.stream.destroy() : response.destroy()), timeouts.streamEndMs)
+    response.once('close', () => clearTimeout(timer))
+  }
   const close = body.open({
     write: bytes => void response.write(bytes),
     get pendingBytes() {
@@ -209,12 +250,12 @@ function stream(
         ? (response.stream?.writableLength ?? 0)
         : (response as unknown as { writableLength: number }).writableLength
     },
-    end: () => void response.end(),
+    end,
   })
   departed.addEventListener('abort', close, { once: true })
   const stop = () => {
     close()
-    response.end()
+    end()
   }
   stopping.addEventListener('abort', stop, { once: true })
   response.on('close', () => stopping.removeEventListener('abort', stop))

@@ -2,7 +2,7 @@
 
 import type { Answer, Call, World } from '../call.ts'
 import type { RequestVerb } from '../request.ts'
-import { methodNotSupported, noSuchPath, StatusError } from '../status.ts'
+import { methodNotAllowed, noSuchPath, StatusError } from '../status.ts'
 import { create } from './create.ts'
 import { remove } from './delete.ts'
 import { removeCollection } from './delete-collection.ts'
@@ -49,7 +49,7 @@ export async function dispatch(call: Call, world: World): Promise<Answer> {
   const { kind } = call.served
   if (subresource !== '') return dispatchSubresource(call, world)
   const isServed = kind.verbs.some(served => served === verb) || (verb === 'get' && kind.verbs.includes('list'))
-  if (!isServed) throw methodNotSupported(call.resource, verb)
+  if (!isServed) throw methodNotAllowed()
   if (isReview(kind)) return answerReview(call, world)
   if (!kind.isCustom && kind.group === '' && kind.kind === 'Binding') return bindPod(call, world)
   return verbs[verb](call, world)
@@ -59,9 +59,7 @@ async function dispatchSubresource(call: Call, world: World): Promise<Answer> {
   const { subresource, verb } = call.request
   const served = call.served.kind.subresources.find(({ name }) => name === subresource)
   if (served === undefined) throw noSuchPath()
-  if (!served.verbs.some(name => name === verb)) {
-    throw methodNotSupported({ ...call.resource, plural: `${call.resource.plural}/${subresource}` }, verb)
-  }
+  if (!served.verbs.some(name => name === verb)) throw methodNotAllowed()
   const answer = subresources[subresource]?.[verb]
   if (answer !== undefined) return answer(call, world)
   const what = `${call.resource.plural}/${subresource}`

@@ -4,6 +4,7 @@
 import { CompactedError, type Entry, FutureRevisionError } from '../../store/store.ts'
 import type { Answer, Call, World } from '../call.ts'
 import { decodeEntry, keyOf, prefixOf } from '../objects.ts'
+import { readInteger } from '../options.ts'
 import { readListRevision, refuseFutureRevision } from '../revisions.ts'
 import { badRequest, expired, type StatusError } from '../status.ts'
 import { readSelection, type Selection } from './selection.ts'
@@ -12,7 +13,9 @@ export async function list(call: Call, world: World): Promise<Answer> {
   const { query, namespace } = call.request
   const selection = readSelection(call)
   const { exact } = readListRevision(query, false)
-  const limit = readLimit(query)
+  readInteger(query, 'timeoutSeconds')
+  const asked = readInteger(query, 'limit') ?? 0
+  const limit = asked > 0 ? asked : undefined
   const prefix = prefixOf(call.resource, namespace)
   const token = query.get('continue') ?? ''
   if (token !== '') return continueList(call, world, selection, { prefix, limit, token })
@@ -102,8 +105,7 @@ function continueList(_: Call, world: World, selection: Selection, { prefix, lim
   try {
     return page(world, selection, { prefix, limit, after: prefix + after, revision: at })
   } catch (error) {
-    if (error instanceof FutureRevisionError)
-      throw badRequest('continue key is not valid: it names a revision of the future')
+    if (error instanceof FutureRevisionError) throw badContinue('it names a revision of the future')
     if (!(error instanceof CompactedError)) throw error
     throw continueExpired(encodeContinue(after, -1))
   }
@@ -120,15 +122,6 @@ function continueExpired(inconsistentToken: string): StatusError {
   return error
 }
 
-function readLimit(query: URLSearchParams): number | undefined {
-  const text = query.get('limit')
-  if (text === null || text === '') return undefined
-  const limit = Number(text)
-  if (!Number.isSafeInteger(limit))
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
-  return limit > 0 ? limit : undefined
-}
-
 /** The token is bound to nothing secret: it is a place in an order, and the path decides which order. */
 export function encodeContinue(lastKey: string, revision: number): string {
   const token = { v: 'meta.k8s.io/v1', rv: revision, start: `${lastKey}\u0000` }
@@ -136,26 +129,36 @@ export function encodeContinue(lastKey: string, revision: number): string {
 }
 
 export function decodeContinue(token: string): { after: string; revision: number } {
+  refuseBadBase64(token)
   let parsed: unknown
   try {
     parsed = JSON.parse(Buffer.from(token, 'base64url').toString('utf8'))
   } catch (error) {
-    throw badRequest(`continue key is not valid: ${error instanceof Error ? error.message : String(error)}`)
+    throw badContinue(error instanceof Error ? error.message : String(error))
   }
   const { v, rv, start } = (parsed ?? {}) as Record<string, unknown>
   if (v !== 'meta.k8s.io/v1') {
-    throw badRequest(
-      `continue key is not valid: server does not recognize this encoded version ${String(v ?? '')}`.trimEnd(),
-    )
+    throw badContinue(`server does not recognize this encoded version ${String(v ?? '')}`.trimEnd())
   }
   if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) {
-    throw badRequest('continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)')
+    throw badContinue('incorrect encoded start resourceVersion (version meta.k8s.io/v1)')
   }
   if (typeof start !== 'string' || start === '') {
-    throw badRequest('continue key is not valid: encoded start key empty (version meta.k8s.io/v1)')
+    throw badContinue('encoded start key empty (version meta.k8s.io/v1)')
   }
   if (start.split('/').some(part => part === '.' || part === '..' || part === '')) {
-    throw badRequest(`continue key is not valid: ${start}`)
+    throw badContinue(start)
   }
   return { after: start.endsWith('\u0000') ? start.slice(0, -1) : start, revision: rv }
+}
+
+function badContinue(why: string): StatusError {
+  return badRequest(`invalid continue token: continue key is not valid: ${why}`)
+}
+
+/** Node skips letters that do not belong; a token with such letters is not one of ours. */
+function refuseBadBase64(token: string): void {
+  const strange = token.search(/[^\w-]/)
+  if (strange === -1 && token.length % 4 !== 1) return
+  throw badContinue(`illegal base64 data at input byte ${strange === -1 ? token.length - 1 : strange}`)
 }

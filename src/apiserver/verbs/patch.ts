@@ -17,12 +17,12 @@ import { changeObject } from './change.ts'
 
 type Language = 'json' | 'merge' | 'strategic' | 'apply'
 
-const languages: Record<string, Language> = {
-  'application/json-patch+json': 'json',
-  'application/merge-patch+json': 'merge',
-  'application/strategic-merge-patch+json': 'strategic',
-  'application/apply-patch+yaml': 'apply',
-}
+const languages = new Map<string, Language>([
+  ['application/json-patch+json', 'json'],
+  ['application/merge-patch+json', 'merge'],
+  ['application/strategic-merge-patch+json', 'strategic'],
+  ['application/apply-patch+yaml', 'apply'],
+])
 
 export async function patch(call: Call, world: World): Promise<Answer> {
   const language = readLanguage(call)
@@ -39,14 +39,14 @@ export async function patch(call: Call, world: World): Promise<Answer> {
 
 function readLanguage(call: Call): Language {
   const type = parseMediaType(call.headers.contentType ?? '').type
-  const language = languages[type]
+  const language = languages.get(type)
   const isServed = language !== undefined && !(language === 'strategic' && call.served.kind.isCustom)
   if (isServed) return language
-  const accepted = Object.keys(languages).filter(
-    name => !(call.served.kind.isCustom && languages[name] === 'strategic'),
-  )
+  const accepted = [...languages].filter(([, offered]) => !(call.served.kind.isCustom && offered === 'strategic'))
   throw unsupportedMediaType(
-    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+    `the body of the request was in an unknown format - accepted media types include: ${accepted
+      .map(([name]) => name)
+      .join(', ')}`,
   )
 }
 

@@ -14,9 +14,10 @@ import { bookmarkIntervalMs, watchSecondsDefaultMin } from '../../limits.ts'
 import { type Change, CompactedError } from '../../store/store.ts'
 import type { Answer, Call, WatchStream, World } from '../call.ts'
 import { decodeEntry, objectsOf, prefixOf } from '../objects.ts'
+import { readInteger } from '../options.ts'
 import { isTrue } from '../request.ts'
 import { parseRevision, readListRevision } from '../revisions.ts'
-import { badRequest, expired } from '../status.ts'
+import { expired } from '../status.ts'
 import { readSelection, type Selection } from './selection.ts'
 
 export async function watch(call: Call, world: World): Promise<Answer> {
@@ -26,7 +27,7 @@ export async function watch(call: Call, world: World): Promise<Answer> {
   const from = parseRevision(query.get('resourceVersion'))
   const initialEvents = query.get('sendInitialEvents')
   const wantsState = initialEvents === null ? from === undefined || from === 0 : isTrue(initialEvents)
-  const seconds = readTimeout(query) ?? watchSecondsDefaultMin * (1 + world.random())
+  const timeoutMs = readTimeoutMs(query, world.random)
   return {
     type: 'watch',
     open: stream =>
@@ -37,7 +38,7 @@ export async function watch(call: Call, world: World): Promise<Answer> {
         wantsState,
         marksInitialEnd: initialEvents !== null && wantsState,
         wantsBookmarks: isTrue(query.get('allowWatchBookmarks') ?? 'false'),
-        timeoutMs: seconds * 1000,
+        timeoutMs,
       }),
   }
 }
@@ -121,12 +122,11 @@ function restamp(previous: Change['entry'], revision: number): Buffer {
   return Buffer.from(text.replace(`"resourceVersion":"${previous.revision}"`, `"resourceVersion":"${revision}"`))
 }
 
-function readTimeout(query: URLSearchParams): number | undefined {
-  const text = query.get('timeoutSeconds')
-  if (text === null || text === '') return undefined
-  const seconds = Number(text)
-  if (!Number.isSafeInteger(seconds) || seconds < 0) {
-    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`)
-  }
-  return seconds === 0 ? undefined : seconds
+/** Zero is no wish. No timer counts further than a month, and no watch should. */
+function readTimeoutMs(query: URLSearchParams, random: () => number): number {
+  const asked = readInteger(query, 'timeoutSeconds') ?? 0
+  const seconds = asked === 0 ? watchSecondsDefaultMin * (1 + random()) : Math.max(asked, 0)
+  return Math.min(seconds * 1000, timerMsMax)
 }
+
+const timerMsMax = 2 ** 31 - 1
