@@ -2,7 +2,7 @@
 //
 // Reads:   definitions, and the objects of one that is being deleted.
 // Writes:  the registry; the definition's status; its finalizer, last.
-// Safe:    a kind is served before its definition says Established, so who waits for that never finds a 404.
+// Safe:    a kind is served from the moment its definition says Established, so who waits for that never finds a 404.
 
 import type { World } from '../call.ts'
 import { judgeNames, type Names } from '../crd/names.ts'
@@ -50,18 +50,19 @@ export function createCustomResources(
   async function look(name: string): Promise<void> {
     const definition = getObject(world.store, definitions, '', name)
     if (definition === undefined) return unserve(name)
-    const { status, conflict } = judge(definition)
-    if (isEstablished(status)) serve(definition)
-    const names = (definition.status ?? {}) as DefinitionStatus
-    if (!equal(status, names))
+    const status = judge(definition)
+    if (!equal(status, definition.status ?? {})) {
       await client.mergePatch({ resource: definitions, name, subresource: 'status' }, { status })
-    if (conflict === undefined) serve(definition)
+    }
+    // Nothing happens between the publication of the status and this line: who sees Established finds the kind served,
+    // and who finds the kind served sees a definition that this controller is done with.
+    if (isEstablished(status)) serve(definition)
     if (definition.metadata.deletionTimestamp && definition.metadata.finalizers?.includes(crdFinalizer)) {
       await cleanUp(definition, status)
     }
   }
 
-  function judge(definition: KubeObject) {
+  function judge(definition: KubeObject): DefinitionStatus {
     const spec = definition.spec as DefinitionSpec
     const old = (definition.status ?? {}) as DefinitionStatus
     const others = [...listObjects(world.store, definitions)]
@@ -88,7 +89,7 @@ export function createCustomResources(
     const storage = spec.versions.find(version => version.storage)?.name
     const stored = old.storedVersions ?? []
     const storedVersions = storage === undefined || stored.includes(storage) ? stored : [...stored, storage]
-    return { status: { ...old, acceptedNames: accepted, conditions, storedVersions }, conflict }
+    return { ...old, acceptedNames: accepted, conditions, storedVersions }
   }
 
   function serve(definition: KubeObject): void {
