@@ -29,7 +29,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const server =
     name === 'cluster'
       ? await startCluster({ dir, apiserverArgs: forgetHistory, say: line => console.error(line) })
-      : await startEmbedded({ dir, args: ['--desks=none'] })
+      : await startEmbedded({ dir, args: ['--desks=none', '--history=8'] })
   const isScratch = !process.env.MOORING_TEST_KUBECONFIG || name === 'embedded'
   project.provide('server', { name, kubeconfig: server.kubeconfig, isScratch })
   return async () => {
