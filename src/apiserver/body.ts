@@ -53,6 +53,7 @@ export function settleStrictness(
   textFaults: readonly string[],
   validation: FieldValidation,
   warn: (text: string) => void,
+  refuse: Refuse = why => cannotHandle(served, object, why),
 ): void {
   const unknown = served.compiled.prune(object).map(path => `unknown field ${quote(path)}`)
   if (validation === 'Ignore') return
@@ -60,19 +61,27 @@ export function settleStrictness(
   const faults = served.kind.isCustom ? [...textFaults, ...unknown] : [...unknown, ...textFaults]
   if (faults.length === 0) return
   if (validation === 'Warn') return faults.forEach(warn)
-  throw badRequest(
-    `${object.kind} in version ${quote(parseAPIVersion(object.apiVersion).version)} cannot be handled as a ` +
-      `${served.kind.kind}: strict decoding error: ${faults.join(', ')}`,
-  )
+  throw refuse(`strict decoding error: ${faults.join(', ')}`)
+}
+
+/** How a body that is no object of its kind is refused; a patch has its own way. */
+export type Refuse = (why: string) => StatusError
+
+function cannotHandle(served: ServedVersion, { kind, apiVersion }: KubeObject, why: string): StatusError {
+  const { version } = parseAPIVersion(apiVersion)
+  return badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${served.kind.kind}: ${why}`)
 }
 
 /** A builtin field of the wrong JSON type cannot even be decoded on a real server: that is a 400, not a 422. */
-export function refuseWrongTypes(served: ServedVersion, object: KubeObject): void {
-  const { kind, version, schemaName, definitions } = served.kind
+export function refuseWrongTypes(
+  served: ServedVersion,
+  object: KubeObject,
+  refuse: Refuse = why => cannotHandle(served, object, why),
+): void {
+  const { schemaName, definitions } = served.kind
   const type = messageType(schemaName, definitions)
   const wrong = type === undefined ? undefined : wrongType(object, type)
-  if (wrong === undefined) return
-  throw badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${kind}: ${wrong}`)
+  if (wrong !== undefined) throw refuse(wrong)
 }
 
 export function decodeBody(kind: ServedKind, source: BodySource): DecodedBody {
@@ -131,9 +140,10 @@ function toKubeObject(kind: ServedKind, value: JSONValue, bytes: Buffer): KubeOb
   const apiVersion = textOf(value, 'apiVersion') ?? expected
   const kindName = textOf(value, 'kind') ?? kind.kind
   if (kindName !== kind.kind) {
+    const { group, version } = parseAPIVersion(apiVersion)
     throw badRequest(
-      `${kindName} in version ${quote(parseAPIVersion(apiVersion).version)} cannot be handled as a ${kind.kind}: ` +
-        `the kind in the data (${kindName}) does not match the expected kind (${kind.kind})`,
+      `${kindName} in version ${quote(version)} cannot be handled as a ${kind.kind}: converting (${version}.${kindName}) to ` +
+        `(${internalPackage(kind.group, group)}.${kind.kind}): unknown conversion`,
     )
   }
   if (apiVersion !== expected) {
@@ -147,6 +157,12 @@ function toKubeObject(kind: ServedKind, value: JSONValue, bytes: Buffer): KubeOb
   }
   const { apiVersion: _, kind: __, metadata, ...rest } = value
   return { kind: kindName, apiVersion, metadata: dropNulls(metadata), ...rest }
+}
+
+/** The name Go's error gives the package of a kind: the first word of its group, or `core`. */
+function internalPackage(group: string, given: string): string {
+  const [word = ''] = (group === '' ? given : group).split('.')
+  return word === '' ? 'core' : word
 }
 
 /** `metadata.labels: null` means no labels, to Go and so to every client. */

@@ -72,8 +72,12 @@ export function negotiate(accept: string | undefined, query: URLSearchParams, of
       return { encoding, view, pretty }
   }
   const served = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
+  const list = served.slice(0, offer.protobuf ? 3 : 2).join(', ')
+  const isAnyServed = ranges.some(range => encodings.has(range.type))
   throw notAcceptable(
-    `only the following media types are accepted: ${served.slice(0, offer.protobuf ? 3 : 2).join(', ')}`,
+    isAnyServed
+      ? `only the following media types are accepted: ${list}`
+      : `406: Not Acceptable\n\nAvailable representations: ${list}`,
   )
 }
 

@@ -1,6 +1,6 @@
 // Resource versions as clients write them, and the rules for combining them with limit, continue and match.
 
-import { describeFault, type Fault, forbidden, invalid, required } from './faults.ts'
+import { describeFault, type Fault, forbidden, invalid } from './faults.ts'
 import { badRequest, invalidObject, StatusError } from './status.ts'
 
 /** `undefined` and empty mean "newest"; "0" means "any". */
@@ -61,7 +61,7 @@ export function readListRevision(query: URLSearchParams, isWatch: boolean): List
     }
     const supported = isWatch ? ['NotOlderThan'] : ['Exact', 'NotOlderThan']
     if (!supported.includes(match)) {
-      const shown = (isWatch ? supported : ['', ...supported]).map(value => JSON.stringify(value)).join(', ')
+      const shown = (isWatch ? supported : [...supported, '']).map(value => JSON.stringify(value)).join(', ')
       const message = `Unsupported value: ${JSON.stringify(match)}: supported values: ${shown}`
       faults.push({ type: 'FieldValueNotSupported', field: 'resourceVersionMatch', message })
     }
@@ -71,10 +71,10 @@ export function readListRevision(query: URLSearchParams, isWatch: boolean): List
       )
     }
   }
-  if (hasContinue && text !== '' && text !== '0') {
-    faults.push(required('resourceVersion', 'specifying resource version is not allowed when using continue'))
-  }
   if (faults.length > 0) throw invalidObject({ group: 'meta.k8s.io', kind: 'ListOptions' }, '', faults)
+  if (hasContinue && text !== '' && text !== '0') {
+    throw badRequest('specifying resource version is not allowed when using continue')
+  }
 
   const revision = parseRevision(text)
   const isLegacyExact = match === '' && query.has('limit') && revision !== undefined && revision > 0 && !isWatch

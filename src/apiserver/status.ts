@@ -27,11 +27,15 @@ export interface Status {
   message?: string
   reason?: string
   details?: StatusDetails
-  code: number
+  /** Absent where Kubernetes leaves it out: in the answer to a delete that succeeded. */
+  code?: number
 }
 
+/** A refusal always has its code. */
+export type FailureStatus = Status & { code: number }
+
 export class StatusError extends Error {
-  readonly status: Status
+  readonly status: FailureStatus
 
   constructor(code: number, reason: string, message: string, details?: StatusDetails, options?: ErrorOptions) {
     super(message, options)
@@ -79,6 +83,13 @@ export function forbidden(resource: GroupResource, name: string, why: string): S
 
 export function notFound(resource: GroupResource, name: string): StatusError {
   return new StatusError(404, 'NotFound', `${qualified(resource)} ${quote(name)} not found`, detailsOf(resource, name))
+}
+
+export const pageNotFoundReason = 'PageNotFound'
+
+/** Nothing is at this path; unlike every other refusal it is told in plain text. */
+export function pageNotFound(): StatusError {
+  return new StatusError(404, pageNotFoundReason, '404 page not found')
 }
 
 /** No such path, kind or version. */

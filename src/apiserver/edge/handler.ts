@@ -7,11 +7,22 @@ import type { UserInfo } from '../authn/user.ts'
 import { type Attributes, type Authorize, refuse } from '../authz/attributes.ts'
 import type { Call, World } from '../call.ts'
 import { quote } from '../faults.ts'
+import type { Resource } from '../kinds/registry.ts'
 import { negotiate, type Representation } from '../media.ts'
 import { checkPathSegment } from '../names.ts'
 import { type PathRequest, parseRequest, type ResourceRequest } from '../request.ts'
-import { badRequest, internalError, methodNotAllowed, noSuchPath, StatusError } from '../status.ts'
+import {
+  badRequest,
+  internalError,
+  methodNotAllowed,
+  noSuchPath,
+  pageNotFound,
+  pageNotFoundReason,
+  StatusError,
+} from '../status.ts'
 import { dispatch } from '../verbs/dispatch.ts'
+import { compressed } from './compress.ts'
+import { text } from './documents.ts'
 import type { InFlight } from './in-flight.ts'
 import { present, toResponse } from './present.ts'
 import { header, type WireRequest, type WireResponse } from './wire.ts'
@@ -31,25 +42,31 @@ export interface HandlerParts {
 
 export function createHandler(parts: HandlerParts): Handler {
   return async wire => {
-    const warnings: string[] = []
-    let form: Representation = plainJSON
-    try {
-      const request = parseRequest(wire.method, wire.target)
-      refuseBadTimeout(request.query)
-      const user = identify(parts, wire)
-      authorizeRequest(parts, user, request)
-      if (!request.isResource) {
-        const response = await parts.servePath(request, wire, user)
-        if (response === undefined) throw noSuchPath()
-        return response
-      }
-      const call = toCall(parts.world, request, wire, user, warnings)
-      form = negotiate(header(wire, 'accept'), request.query, { views: true, protobuf: !call.served.kind.isCustom })
-      const response = await parts.inFlight.run(request, () => serve(parts.world, call, form))
-      return withWarnings(response, warnings)
-    } catch (error) {
-      return withWarnings(refusal(parts, wire, error, { ...form, view: undefined }), warnings)
+    const response = await compressed(wire, await answer(parts, wire))
+    const auditID = header(wire, 'audit-id') ?? parts.world.randomUUID()
+    return { ...response, headers: { ...response.headers, 'audit-id': auditID } }
+  }
+}
+
+async function answer(parts: HandlerParts, wire: WireRequest): Promise<WireResponse> {
+  const warnings: string[] = []
+  let form: Representation = plainJSON
+  try {
+    const request = parseRequest(wire.method, wire.target)
+    refuseBadTimeout(request.query)
+    const user = identify(parts, wire)
+    authorizeRequest(parts, user, request)
+    if (!request.isResource) {
+      const response = await parts.servePath(request, wire, user)
+      if (response === undefined) throw noSuchPath()
+      return response
     }
+    const call = toCall(parts.world, request, wire, user, warnings)
+    form = negotiate(header(wire, 'accept'), request.query, { views: true, protobuf: !call.served.kind.isCustom })
+    const response = await parts.inFlight.run(request, () => serve(parts.world, call, form))
+    return withWarnings(response, warnings)
+  } catch (error) {
+    return withWarnings(refusal(parts, wire, error, { ...form, view: undefined }), warnings)
   }
 }
 
@@ -94,14 +111,14 @@ function selectedName({ verb, query }: ResourceRequest): string {
 function toCall(world: World, request: ResourceRequest, wire: WireRequest, user: UserInfo, warnings: string[]): Call {
   const resource = world.registry.find(request.group, request.plural)
   const served = resource?.versions.get(request.version)
-  if (resource === undefined || served === undefined) throw noSuchPath()
+  if (resource === undefined || served === undefined) throw unknownKind(world, request)
   // A cluster-scoped kind has no objects inside a namespace; the namespace kind is the namespace.
   const scoped =
     request.plural === 'namespaces' && request.group === ''
       ? { ...request, namespace: '', name: request.namespace === '' ? request.name : request.namespace }
       : request
   if (!resource.namespaced && scoped.namespace !== '') throw noSuchPath()
-  refuseMisplaced(resource.namespaced, scoped)
+  refuseMisplaced(resource, scoped)
   if (served.kind.deprecationWarning !== undefined) warnings.push(served.kind.deprecationWarning)
   const [accept, contentType, userAgent] = ['accept', 'content-type', 'user-agent'].map(name => header(wire, name))
   return {
@@ -134,9 +151,10 @@ function refuseBadTimeout(query: URLSearchParams): void {
  * `/api/v1/pods/NAME` names nothing: a namespaced object is only reached through its namespace, and only listed and
  * watched across all of them. Objects are made in a collection and changed by name.
  */
-function refuseMisplaced(namespaced: boolean, { namespace, name, verb, subresource }: ResourceRequest): void {
+function refuseMisplaced({ namespaced, storage }: Resource, request: ResourceRequest): void {
+  const { namespace, name, verb, subresource } = request
   const isAcrossNamespaces = namespaced && namespace === ''
-  if (isAcrossNamespaces && name !== '') throw noSuchPath()
+  if (isAcrossNamespaces && name !== '') throw storage.isCustom ? pageNotFound() : noSuchPath()
   if (isAcrossNamespaces && (verb === 'create' || verb === 'deletecollection')) throw methodNotAllowed()
   if (name === '' && (verb === 'update' || verb === 'patch')) throw methodNotAllowed()
   if (name !== '' && subresource === '' && verb === 'create') throw methodNotAllowed()
@@ -145,8 +163,15 @@ function refuseMisplaced(namespaced: boolean, { namespace, name, verb, subresour
   if (complaint !== undefined) throw badRequest(`Name parameter invalid: ${quote(name)}: ${complaint}`)
 }
 
+/** A custom group that serves no such kind is no path at all, and says so in plain text; a built-in one says it as a Status. */
+function unknownKind({ registry }: World, { group, version }: ResourceRequest): StatusError {
+  const isBuiltin = registry.kinds().some(kind => kind.group === group && kind.version === version && !kind.isCustom)
+  return isBuiltin ? noSuchPath() : pageNotFound()
+}
+
 function refusal(parts: HandlerParts, wire: WireRequest, error: unknown, form: Representation): WireResponse {
   const { status } = error instanceof StatusError ? error : ours(parts, wire, error)
+  if (status.reason === pageNotFoundReason) return text(404, '404 page not found\n')
   const response = toResponse(status.code, status, form)
   const seconds = status.details?.retryAfterSeconds
   if (seconds === undefined) return response

@@ -10,7 +10,7 @@ import {
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { bodyBytesMax, bodyMsMax, streamEndMsMax, streamsPerConnectionMax } from '../../limits.ts'
-import { internalError, type Status, timedOut, tooLarge } from '../status.ts'
+import { internalError, type FailureStatus, timedOut, tooLarge } from '../status.ts'
 import type { Handler } from './handler.ts'
 import type { StreamBody, WireResponse } from './wire.ts'
 
@@ -161,7 +161,7 @@ function distinct(headers: NodeJS.Dict<string | string[]>): Record<string, reado
 }
 
 /** The rest of the body is not wanted, so the connection cannot be used again. */
-function refusal(status: Status): WireResponse {
+function refusal(status: FailureStatus): WireResponse {
   const headers = { 'content-type': 'application/json', connection: 'close' }
   return { code: status.code, headers, body: Buffer.from(JSON.stringify(status)) }
 }

@@ -25,7 +25,7 @@ export async function present(
     case 'watch':
       return presentWatch(call, answer.open, form, clock)
     case 'status':
-      return toResponse(answer.status.code, answer.status, form)
+      return toResponse(answer.status.code ?? 200, answer.status, form)
     case 'entry':
       if (canSendStored(call, [answer.entry], form)) return stored(answer.code, [answer.entry.value, newline])
       return presentOne(call, answer.code, await readOne(call, answer.entry), form, now)

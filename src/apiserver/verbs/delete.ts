@@ -157,7 +157,6 @@ function success(call: Call, stored: KubeObject, entry: Entry): Answer {
       kind: kind.plural,
       uid: stored.metadata.uid ?? '',
     },
-    code: 200,
   }
   return { type: 'status', status }
 }

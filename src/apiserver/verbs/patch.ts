@@ -1,9 +1,10 @@
 // Patch: four languages for saying what to change. Each makes the wanted object from the stored one; everything after
 // that is an update like any other.
 
-import { type DecodedBody, decodeYAML, settleStrictness } from '../body.ts'
+import { type DecodedBody, decodeYAML, refuseWrongTypes, settleStrictness } from '../body.ts'
 import type { Answer, Call, World } from '../call.ts'
-import { JSONSyntaxError, parseJSON } from '../json.ts'
+import { invalid } from '../faults.ts'
+import { JSONSyntaxError, parseJSON, stringify } from '../json.ts'
 import { parseMediaType } from '../media.ts'
 import { checkMetadataShape } from '../metadata.ts'
 import { isObject, type JSONValue, type KubeObject, toAPIVersion } from '../object.ts'
@@ -11,7 +12,7 @@ import { readWriteOptions, type WriteOptions } from '../options.ts'
 import { applyJSONPatch } from '../patch/json-patch.ts'
 import { applyMergePatch } from '../patch/merge-patch.ts'
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts'
-import { badRequest, unsupportedMediaType } from '../status.ts'
+import { badRequest, invalidObject, type StatusError, unsupportedMediaType } from '../status.ts'
 import { apply } from './apply.ts'
 import { changeObject } from './change.ts'
 
@@ -42,11 +43,10 @@ function readLanguage(call: Call): Language {
   const language = languages.get(type)
   const isServed = language !== undefined && !(language === 'strategic' && call.served.kind.isCustom)
   if (isServed) return language
-  const accepted = [...languages].filter(([, offered]) => !(call.served.kind.isCustom && offered === 'strategic'))
+  if (language === undefined) throw unsupportedMediaType('415: Unsupported Media Type')
+  const accepted = [...languages.keys()].filter(name => name !== type)
   throw unsupportedMediaType(
-    `the body of the request was in an unknown format - accepted media types include: ${accepted
-      .map(([name]) => name)
-      .join(', ')}`,
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   )
 }
 
@@ -78,8 +78,7 @@ function patched(
   if (!isObject(result)) throw badRequest('the patch does not leave an object')
   const { kind } = call.served
   const shape = checkMetadataShape(result)
-  if (shape !== undefined)
-    throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${shape}`)
+  if (shape !== undefined) throw unfit(result, shape)
   const { apiVersion, kind: kindName, metadata, ...rest } = result
   const expected = toAPIVersion(kind.group, kind.version)
   if (apiVersion !== expected || kindName !== kind.kind) {
@@ -92,9 +91,22 @@ function patched(
     if (value === null) delete object.metadata[field as keyof KubeObject['metadata']]
   }
   object.metadata.name ??= existing.metadata.name ?? ''
+  refuseOtherName(call, object)
   const faults = duplicates.map(path => `duplicate field "${path}"`)
-  settleStrictness(call.served, object, faults, options.fieldValidation, call.warn)
+  settleStrictness(call.served, object, faults, options.fieldValidation, call.warn, why => unfit(result, why))
+  if (!kind.isCustom) refuseWrongTypes(call.served, object, why => unfit(result, why))
   return object
+}
+
+/** What a patch makes of an object is shown whole when it is no object of its kind any more. */
+function unfit(result: unknown, why: string): StatusError {
+  return invalidObject({ group: '', kind: '' }, '', [invalid('patch', stringify(result), why)])
+}
+
+function refuseOtherName(call: Call, object: KubeObject): void {
+  const { name } = call.request
+  const given = object.metadata.name
+  if (given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`)
 }
 
 function readJSON(bytes: Buffer) {

@@ -2,13 +2,12 @@
 // a time. They are chosen by looking at every stored service, and kept in mind until the write that takes them is done,
 // so two creates at once never choose alike.
 
+import { type Fields, items, text, texts } from '../builtin/fields.ts'
 import type { Call, World } from '../call.ts'
 import { type Fault, invalid } from '../faults.ts'
 import { isObject, type KubeObject } from '../object.ts'
 import { listObjects } from '../objects.ts'
 import { invalidObject } from '../status.ts'
-
-type Fields = Record<string, unknown>
 
 /** 10.96.0.0/16; the first 256 are left to those who ask for an address by name, for as long as others are free. */
 const clusterNetwork = '10.96.'
@@ -68,14 +67,13 @@ function openBook({ resource }: Call, { store, random }: World, service: KubeObj
 }
 
 function entriesOf(spec: Fields): string[] {
-  const addresses = Array.isArray(spec.clusterIPs) ? spec.clusterIPs : []
-  const ports = [...portsOf(spec).map(port => port.nodePort), spec.healthCheckNodePort]
-  return [...addresses, ...ports.filter(port => typeof port === 'number' && port > 0)].map(String)
+  const ports = [...items(spec.ports).map(port => port.nodePort), spec.healthCheckNodePort]
+  return [...texts(spec.clusterIPs), ...ports.filter(port => typeof port === 'number' && port > 0)].map(String)
 }
 
 function settleAddress(spec: Fields, old: Fields | undefined, book: Book): Fault[] {
   if (spec.type === 'ExternalName' || spec.clusterIP === 'None') return []
-  const asked = typeof spec.clusterIP === 'string' ? spec.clusterIP : ''
+  const asked = text(spec.clusterIP)
   if (asked === '') {
     const chosen =
       choose(book, clusterFirst, clusterSize - 2, toAddress) ?? choose(book, 1, clusterFirst - 1, toAddress)
@@ -104,7 +102,7 @@ function settlePorts(spec: Fields, old: Fields | undefined, book: Book): Fault[]
   const kept = new Set(old === undefined ? [] : entriesOf(old))
   const byPort = new Map<unknown, unknown>()
   if (!needsNodePorts(spec)) return []
-  for (const [i, port] of portsOf(spec).entries()) {
+  for (const [i, port] of items(spec.ports).entries()) {
     const asked = typeof port.nodePort === 'number' ? port.nodePort : 0
     // One number serves both protocols of a port.
     if (asked === 0) port.nodePort = byPort.get(port.port) ?? choosePort(book)
@@ -144,8 +142,8 @@ function choose(book: Book, first: number, last: number, toEntry: (n: number) =>
 /** Ports that an update leaves out are kept; ports that a type has no use for are given back. */
 function settleOldPorts(spec: Fields, old: Fields | undefined): void {
   if (old === undefined) return
-  const oldPorts = portsOf(old)
-  for (const port of portsOf(spec)) {
+  const oldPorts = items(old.ports)
+  for (const port of items(spec.ports)) {
     const same = oldPorts.find(other => other.port === port.port && other.protocol === port.protocol)
     if (needsNodePorts(spec) && needsNodePorts(old)) {
       if (!port.nodePort && same?.nodePort) port.nodePort = same.nodePort
@@ -156,8 +154,4 @@ function settleOldPorts(spec: Fields, old: Fields | undefined): void {
 function needsNodePorts(spec: Fields): boolean {
   if (spec.type === 'LoadBalancer') return spec.allocateLoadBalancerNodePorts !== false
   return spec.type === 'NodePort'
-}
-
-function portsOf(spec: Fields): Fields[] {
-  return Array.isArray(spec.ports) ? spec.ports.filter(isObject) : []
 }
