@@ -1,14 +1,14 @@
 // What every cluster adds to a pod on its way in: the account it runs as, with a token mounted where programs look for
 // it, and the priority of its class. A pod that names an account or a class nobody made is refused.
 
+import { type Fields, items, text } from '../builtin/fields.ts'
 import type { AdmissionRequest, World } from '../call.ts'
 import { generateName } from '../metadata.ts'
-import { isObject, type KubeObject } from '../object.ts'
+import { clone, isObject, type KubeObject } from '../object.ts'
 import { getObject, listObjects } from '../objects.ts'
 import { forbidden, type StatusError } from '../status.ts'
 
 type PodWorld = Pick<World, 'store' | 'registry' | 'random'>
-type Fields = Record<string, unknown>
 
 const mirrorAnnotation = 'kubernetes.io/config.mirror'
 const tokenVolume = 'kube-api-access-'
@@ -34,7 +34,7 @@ export function admitPod(
 function settleAccount(world: PodWorld, pod: KubeObject, spec: Fields, namespace: string): string | undefined {
   // A mirror is a kubelet's own pod; changing it would make the two differ for ever.
   if (pod.metadata.annotations?.[mirrorAnnotation] !== undefined) return undefined
-  const name = textOf(spec.serviceAccountName) || textOf(spec.serviceAccount) || 'default'
+  const name = text(spec.serviceAccountName) || text(spec.serviceAccount) || 'default'
   spec.serviceAccountName = name
   spec.serviceAccount = name
   const accounts = world.registry.find('', 'serviceaccounts')
@@ -46,26 +46,26 @@ function settleAccount(world: PodWorld, pod: KubeObject, spec: Fields, namespace
   if ((spec.automountServiceAccountToken ?? account?.automountServiceAccountToken ?? true) === true) {
     mountToken(spec, world.random)
   }
-  const secrets = objectsOf(account?.imagePullSecrets)
-  if (objectsOf(spec.imagePullSecrets).length === 0 && secrets.length > 0) {
+  const secrets = items(account?.imagePullSecrets)
+  if (items(spec.imagePullSecrets).length === 0 && secrets.length > 0) {
     spec.imagePullSecrets = secrets.map(secret => ({ name: secret.name }))
   }
   return undefined
 }
 
 function mountToken(spec: Fields, random: () => number): void {
-  const volumes = objectsOf(spec.volumes)
-  const known = volumes.find(volume => textOf(volume.name).startsWith(tokenVolume))
-  const name = known === undefined ? generateName(tokenVolume, random) : textOf(known.name)
+  const volumes = items(spec.volumes)
+  const known = volumes.find(volume => text(volume.name).startsWith(tokenVolume))
+  const name = known === undefined ? generateName(tokenVolume, random) : text(known.name)
   let isMounted = false
-  for (const container of [...objectsOf(spec.initContainers), ...objectsOf(spec.containers)]) {
-    const mounts = objectsOf(container.volumeMounts)
+  for (const container of [...items(spec.initContainers), ...items(spec.containers)]) {
+    const mounts = items(container.volumeMounts)
     if (mounts.some(mount => mount.mountPath === tokenMountPath)) continue
     container.volumeMounts = [...mounts, { name, readOnly: true, mountPath: tokenMountPath }]
     isMounted = true
   }
   if (known !== undefined || !isMounted) return
-  spec.volumes = [...volumes, { name, projected: { sources: tokenSources, defaultMode: readableByAll } }]
+  spec.volumes = [...volumes, { name, projected: { sources: clone(tokenSources), defaultMode: readableByAll } }]
 }
 
 const tokenSources = [
@@ -77,15 +77,15 @@ const tokenSources = [
 function settlePriority({ store, registry }: PodWorld, spec: Fields): string | undefined {
   const classes = registry.find('scheduling.k8s.io', 'priorityclasses')
   if (classes === undefined) return undefined
-  const name = textOf(spec.priorityClassName)
+  const name = text(spec.priorityClassName)
   const found = name === '' ? defaultClass([...listObjects(store, classes)]) : getObject(store, classes, '', name)
   if (found === undefined && name !== '') return `no PriorityClass with name ${name} was found`
   const priority = Number(found?.value ?? 0)
-  const policy = textOf(found?.preemptionPolicy) || 'PreemptLowerPriority'
+  const policy = text(found?.preemptionPolicy) || 'PreemptLowerPriority'
   if (typeof spec.priority === 'number' && spec.priority !== priority) {
     return `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${priority} from the given PriorityClass name`
   }
-  const asked = textOf(spec.preemptionPolicy)
+  const asked = text(spec.preemptionPolicy)
   if (asked !== '' && asked !== policy) {
     return `the string value of PreemptionPolicy (${asked}) must not be provided in pod spec; priority admission controller computed ${policy} from the given PriorityClass name`
   }
@@ -101,12 +101,4 @@ function defaultClass(classes: readonly KubeObject[]): KubeObject | undefined {
     .filter(one => one.globalDefault === true)
     .sort((one, other) => Number(one.value) - Number(other.value))
   return lowest
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
-}
-
-function objectsOf(value: unknown): Fields[] {
-  return Array.isArray(value) ? value.filter(isObject) : []
 }

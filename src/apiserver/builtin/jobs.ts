@@ -7,6 +7,7 @@ import { ensure, type Fields, fill, isAbsent, part, text } from './fields.ts'
 import { checkNotNegative, numberOf } from './number-checks.ts'
 import { checkPodTemplate } from './pod-checks.ts'
 import { defaultPodTemplate } from './pod-defaults.ts'
+import { templateWarnings } from './pod-warnings.ts'
 import { checkSelector, labelsOfTemplate, selects } from './selector-checks.ts'
 
 const int32Max = 2_147_483_647
@@ -17,6 +18,7 @@ const selectorLabel = 'batch.kubernetes.io/controller-uid'
 const specOf = (object: KubeObject): Fields => part(object, 'spec') ?? {}
 
 export const jobs: Behaviour = {
+  warnings: templateWarnings,
   applyDefaults(object) {
     defaultJobSpec(ensure(object, 'spec'))
     labelLikeItsPods(object)

@@ -6,6 +6,7 @@ import { toQuantity } from '../wire/quantity.ts'
 import { type Fields, fill, items, part, text } from './fields.ts'
 import { checkNewPod, checkPodChange, checkPodSpec, checkPodTemplate } from './pod-checks.ts'
 import { containersOf, defaultPod, defaultPodTemplate } from './pod-defaults.ts'
+import { podWarnings } from './pod-warnings.ts'
 import { systemPriorities } from './policies.ts'
 
 const specText = (field: string) => (pod: KubeObject) => text(part(pod, 'spec')?.[field])
@@ -42,6 +43,7 @@ export const pods: Behaviour = {
   validateNew: pod => checkNewPod(part(pod, 'spec') ?? {}),
   validateUpdate: (pod, old) =>
     equal(pod.spec, old.spec) ? [] : checkPodChange(part(pod, 'spec') ?? {}, part(old, 'spec') ?? {}),
+  warnings: pod => podWarnings(pod),
   fields: {
     'spec.nodeName': specText('nodeName'),
     'spec.restartPolicy': specText('restartPolicy'),
@@ -58,6 +60,7 @@ export const pods: Behaviour = {
 export const podTemplates: Behaviour = {
   applyDefaults: object => defaultPodTemplate(part(object, 'template')),
   validate: object => checkPodTemplate(part(object, 'template'), 'template'),
+  warnings: object => podWarnings(part(object, 'template'), 'template'),
   hasGeneration: true,
 }
 

@@ -10,6 +10,7 @@ import { ensure, type Fields, fill, isAbsent, items, part, text, textMap } from 
 import { checkAtMostAll, checkCountOrPercent, checkNotNegative, numberOf } from './number-checks.ts'
 import { checkPodTemplate } from './pod-checks.ts'
 import { defaultPodTemplate } from './pod-defaults.ts'
+import { templateWarnings } from './pod-warnings.ts'
 import { checkSelector, isEmptySelector, labelsOfTemplate, selects } from './selector-checks.ts'
 import { defaultClaim } from './volumes.ts'
 
@@ -24,6 +25,7 @@ const replicasField = {
 }
 
 export const deployments: Behaviour = {
+  warnings: templateWarnings,
   applyDefaults(object) {
     const spec = ensure(object, 'spec')
     fill(spec, 'replicas', 1)
@@ -96,6 +98,7 @@ function checkRolling(rolling: Fields, path: string): Fault[] {
 const isNothing = (value: unknown): boolean => value === 0 || value === '0%'
 
 export const replicaSets: Behaviour = {
+  warnings: templateWarnings,
   applyDefaults(object) {
     const spec = ensure(object, 'spec')
     fill(spec, 'replicas', 1)
@@ -112,6 +115,7 @@ export const replicaSets: Behaviour = {
 }
 
 export const replicationControllers: Behaviour = {
+  warnings: templateWarnings,
   applyDefaults(object) {
     const spec = ensure(object, 'spec')
     fill(spec, 'replicas', 1)
@@ -140,6 +144,7 @@ export const replicationControllers: Behaviour = {
 }
 
 export const statefulSets: Behaviour = {
+  warnings: templateWarnings,
   applyDefaults(object) {
     const spec = ensure(object, 'spec')
     fill(spec, 'podManagementPolicy', 'OrderedReady')
@@ -207,6 +212,7 @@ const changeableOfSet = [
 const templateGeneration = 'deprecated.daemonset.template.generation'
 
 export const daemonSets: Behaviour = {
+  warnings: templateWarnings,
   applyDefaults(object) {
     const spec = ensure(object, 'spec')
     const strategy = ensure(spec, 'updateStrategy')

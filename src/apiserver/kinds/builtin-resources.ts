@@ -1,8 +1,10 @@
 // The resources that are there from the start, each with its one stored form.
 
+import { toNewAutoscaler, toOldAutoscaler } from '../builtin/autoscaler.ts'
 import { toCoreEvent, toEventsV1 } from '../builtin/event.ts'
 import { builtinKinds } from '../builtin/kinds.ts'
 import { definitionBehaviour } from '../crd/behaviour.ts'
+import { compareVersions } from '../discovery/version-order.ts'
 import { type KubeObject, toAPIVersion } from '../object.ts'
 import { decodeEntry } from '../objects.ts'
 import { type CompiledSchema, compileSchema } from '../schema/structural.ts'
@@ -31,9 +33,9 @@ export function builtinResources(): Resource[] {
   })
 }
 
-/** Served versions of one built-in kind differ only in name here; the later one is stored. */
+/** The newest version can say the most, so it is the one that is stored. */
 function newest(kinds: readonly ServedKind[], first: ServedKind): ServedKind {
-  return kinds.at(-1) ?? first
+  return kinds.toSorted((one, other) => compareVersions(one.version, other.version))[0] ?? first
 }
 
 function toResource(kinds: readonly ServedKind[], storage: ServedKind): Resource {
@@ -60,6 +62,8 @@ function convert(object: KubeObject, to: ServedKind): KubeObject {
   const apiVersion = toAPIVersion(to.group, to.version)
   if (object.apiVersion === apiVersion) return object
   if (to.kind === 'Event') return to.group === '' ? toCoreEvent(object) : toEventsV1(object)
+  if (to.kind === 'HorizontalPodAutoscaler')
+    return to.version === 'v1' ? toOldAutoscaler(object) : toNewAutoscaler(object)
   return { ...object, apiVersion }
 }
 

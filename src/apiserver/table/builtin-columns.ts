@@ -4,7 +4,6 @@
 // A column is written as its name; `:integer` and the like give its type when it is not text, and a leading `+` puts it
 // among the wide ones.
 
-import type { ServedKind } from '../kinds/kind.ts'
 import { type KubeObject, parseAPIVersion } from '../object.ts'
 import { formatLabelSelector, fromLabelSelectorObject, type LabelSelectorObject } from '../selectors/labels.ts'
 import { autoscalerTargets } from './autoscaler-targets.ts'
@@ -36,7 +35,7 @@ export interface Columns {
 }
 
 /** The columns of a built-in kind; kinds that nobody gave columns show when they were made. */
-export function columnsOf(kind: ServedKind): Columns {
+export function columnsOf(kind: { readonly group: string; readonly kind: string }): Columns {
   return builtin.get(`${kind.group}/${kind.kind}`) ?? nameAndCreation
 }
 
@@ -677,6 +676,15 @@ const builtin = new Map<string, Columns>([
   [
     '/ResourceQuota',
     columns(['Name', 'Request', 'Limit', 'Age'], (o, now) => [nameOf(o), quota(o, false), quota(o, true), age(o, now)]),
+  ],
+  [
+    'autoscaling/Scale',
+    columns(['Name', 'Desired:integer', 'Available:integer', 'Age'], (o, now) => [
+      nameOf(o),
+      count(o, 'spec', 'replicas'),
+      count(o, 'status', 'replicas'),
+      age(o, now),
+    ]),
   ],
   [
     'autoscaling/HorizontalPodAutoscaler',

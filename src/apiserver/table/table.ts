@@ -17,6 +17,9 @@ import {
 import { since } from './duration.ts'
 import { type JSONPath, parseJSONPath } from './jsonpath.ts'
 
+/** The same for every kind that has such a subresource. */
+const scaleColumns = columnsOf({ group: 'autoscaling', kind: 'Scale' })
+
 export type MetaVersion = 'v1' | 'v1beta1'
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
@@ -76,7 +79,8 @@ export function toTable(kind: ServedKind, objects: readonly KubeObject[], option
     )
   }
   const { now, version = 'v1', includeObject = 'Metadata', withHeaders = true } = options
-  const columns = kind.isCustom ? customColumns(kind) : columnsOf(kind)
+  const isScale = objects.some(object => object.kind === 'Scale' && object.apiVersion === 'autoscaling/v1')
+  const columns = isScale ? scaleColumns : kind.isCustom ? customColumns(kind) : columnsOf(kind)
   return {
     kind: 'Table',
     apiVersion: `meta.k8s.io/${version}`,
