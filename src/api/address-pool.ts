@@ -1,0 +1,150 @@
+// AddressPool and ClusterAddressPool: the fields of the in-cluster pools, spelled the same, and what their users miss.
+
+import type { IP } from '../ip/address.ts'
+import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
+import { inClusterToPool, secondsMax } from './in-cluster-pool.ts'
+import { mooringGroup } from './names.ts'
+import { apiVersionOf, type Kind, type Metadata, metadataOf } from './object.ts'
+import {
+  addressIn,
+  type OverlapPolicy,
+  overlapPolicies,
+  type Pool,
+  type Quota,
+  type Strategy,
+  setOf,
+  strategies,
+} from './pool.ts'
+import { type LabelSelector, selectorOf } from './selector.ts'
+import {
+  childOf,
+  flagOf,
+  has,
+  integerOf,
+  malformedBy,
+  oneOf,
+  type Shape,
+  shapeOf,
+  textMapOf,
+  textOf,
+  textsOf,
+} from './shape.ts'
+import { isSpaceName, spaceOfPool } from './space.ts'
+
+export const addressPoolKind: Kind = {
+  group: mooringGroup,
+  version: 'v1alpha1',
+  kind: 'AddressPool',
+  plural: 'addresspools',
+  isNamespaced: true,
+}
+
+export const clusterAddressPoolKind: Kind = {
+  group: mooringGroup,
+  version: 'v1alpha1',
+  kind: 'ClusterAddressPool',
+  plural: 'clusteraddresspools',
+  isNamespaced: false,
+}
+
+export interface AddressPoolSpec {
+  readonly addresses: readonly string[]
+  readonly prefix: number
+  readonly gateway: string
+  readonly excludedAddresses: readonly string[]
+  readonly allocateReservedIPAddresses: boolean
+  /** Empty: the pool is a space of its own. */
+  readonly space: string
+  readonly strategy: Strategy
+  readonly quarantineSeconds: number
+  /** Claim name, or namespace/name, to address. */
+  readonly preAllocations: Readonly<Record<string, string>>
+  readonly nameservers: readonly string[]
+  readonly allowedNamespaces: LabelSelector | undefined
+  readonly quota: Quota
+  readonly draining: readonly string[]
+  readonly overlapPolicy: OverlapPolicy
+}
+
+export interface AddressPool {
+  readonly kind: Kind
+  readonly metadata: Metadata
+  readonly spec: AddressPoolSpec
+}
+
+export function parseAddressPool(object: unknown): AddressPool | Malformed {
+  const faults: string[] = []
+  const root = shapeOf(object, '', faults)
+  const metadata = metadataOf(childOf(root, 'metadata'))
+  const spec = childOf(root, 'spec')
+  const pool = {
+    kind: textOf(root, 'kind') === clusterAddressPoolKind.kind ? clusterAddressPoolKind : addressPoolKind,
+    metadata,
+    spec: {
+      addresses: textsOf(spec, 'addresses'),
+      prefix: integerOf(spec, 'prefix', 0, 128) ?? 0,
+      gateway: textOf(spec, 'gateway') ?? '',
+      excludedAddresses: textsOf(spec, 'excludedAddresses'),
+      allocateReservedIPAddresses: flagOf(spec, 'allocateReservedIPAddresses'),
+      space: textOf(spec, 'space') ?? '',
+      strategy: oneOf(spec, 'strategy', strategies, 'lowestFree'),
+      quarantineSeconds: integerOf(spec, 'quarantineSeconds', 0, secondsMax) ?? 0,
+      preAllocations: textMapOf(spec, 'preAllocations'),
+      nameservers: textsOf(spec, 'nameservers'),
+      allowedNamespaces: has(spec, 'allowedNamespaces') ? selectorOf(childOf(spec, 'allowedNamespaces')) : undefined,
+      quota: quotaOf(childOf(spec, 'quota')),
+      draining: textsOf(spec, 'draining'),
+      overlapPolicy: oneOf(spec, 'overlapPolicy', overlapPolicies, 'warn'),
+    },
+  }
+  return faults.length > 0 ? malformedBy(faults) : pool
+}
+
+function quotaOf(shape: Shape): Quota {
+  const perNamespace = integerOf(shape, 'perNamespace', 0, Number.MAX_SAFE_INTEGER)
+  const perCluster = integerOf(shape, 'perCluster', 0, Number.MAX_SAFE_INTEGER)
+  return {
+    ...(perNamespace === undefined ? {} : { perNamespace }),
+    ...(perCluster === undefined ? {} : { perCluster }),
+  }
+}
+
+export function addressToPool({ kind, metadata, spec }: AddressPool): Pool | Malformed {
+  const common = inClusterToPool({ kind, metadata, spec: { ...spec, addressReuseGracePeriodSeconds: 0 } })
+  if (isMalformed(common)) return common
+  const faults: string[] = []
+  const draining = setOf(spec.draining, common.family, 'spec.draining', faults)
+  const reservations = reservationsOf(spec.preAllocations, common, faults)
+  if (spec.space !== '' && !isSpaceName(spec.space)) {
+    faults.push(`spec.space ${quoteText(spec.space)} is no name for a space: write lower-case letters, digits and "-"`)
+  }
+  if (faults.length > 0) return malformedBy(faults)
+  const { strategy, quarantineSeconds, quota, overlapPolicy, nameservers } = spec
+  return {
+    ...common,
+    apiVersion: apiVersionOf(kind),
+    space: spec.space === '' ? spaceOfPool(common.identity) : spec.space,
+    draining,
+    reservations,
+    strategy,
+    quarantineSeconds,
+    quota,
+    overlapPolicy,
+    nameservers,
+    // A namespaced pool can be named from its own namespace only; there is nobody to keep out.
+    allowedNamespaces: kind.isNamespaced ? undefined : spec.allowedNamespaces,
+  }
+}
+
+function reservationsOf(
+  preAllocations: Readonly<Record<string, string>>,
+  { family }: Pool,
+  faults: string[],
+): ReadonlyMap<string, IP> {
+  const reservations = new Map<string, IP>()
+  for (const [claim, text] of Object.entries(preAllocations)) {
+    const ip = addressIn(text, family, `spec.preAllocations[${quoteText(claim)}]`, faults)
+    if (ip !== undefined) reservations.set(claim, ip)
+  }
+  return reservations
+}

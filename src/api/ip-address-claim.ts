@@ -1,0 +1,114 @@
+// IPAddressClaim of Cluster API: somebody's wish for an address of a pool. v1beta2 is what we speak where it is served;
+// v1beta1 says the same with its conditions in other places. Both become one shape here, and a status goes out in the
+// words of the version it came in.
+
+import type { Malformed } from '../ip/malformed.ts'
+import { type Condition, conditionsOf } from './condition.ts'
+import type { ClaimReference } from './hold.ts'
+import {
+  choiceAnnotation,
+  clusterNameLabel,
+  ipamGroup,
+  metal3RequestedAddressAnnotation,
+  requestedAddressAnnotation,
+} from './names.ts'
+import { hasPausedAnnotation, type Identity, isDeleting, type Kind, type Metadata, metadataOf } from './object.ts'
+import { childOf, malformedBy, ownText, requiredText, shapeOf, textOf } from './shape.ts'
+import { poolKindOf } from './to-pool.ts'
+
+export type IPAMVersion = 'v1beta2' | 'v1beta1'
+
+export const ipAddressClaimKind = (version: IPAMVersion): Kind => ({
+  group: ipamGroup,
+  version,
+  kind: 'IPAddressClaim',
+  plural: 'ipaddressclaims',
+  isNamespaced: true,
+})
+
+export interface PoolReference {
+  readonly apiGroup: string
+  readonly kind: string
+  readonly name: string
+}
+
+export interface IPAddressClaim {
+  readonly version: IPAMVersion
+  readonly metadata: Metadata
+  readonly poolRef: PoolReference
+  /** From the spec, else from the label; empty if neither names one. */
+  readonly clusterName: string
+  /** The stored choice as it stands there: it may have come from anywhere, so it is judged when it is used. */
+  readonly choice: string | undefined
+  /** What its author asked for, as typed. */
+  readonly requested: string | undefined
+  /** The IPAddress its status names; empty if none. */
+  readonly addressName: string
+  readonly conditions: readonly Condition[]
+  readonly isDeleting: boolean
+  /** Its own annotation. Its Cluster and its pool may be paused too. */
+  readonly isPaused: boolean
+}
+
+export function parseIPAddressClaim(object: unknown): IPAddressClaim | Malformed {
+  const faults: string[] = []
+  const root = shapeOf(object, '', faults)
+  const version = textOf(root, 'apiVersion') === `${ipamGroup}/v1beta1` ? 'v1beta1' : 'v1beta2'
+  const metadata = metadataOf(childOf(root, 'metadata'))
+  const spec = childOf(root, 'spec')
+  const poolRef = childOf(spec, 'poolRef')
+  const status = childOf(root, 'status')
+  const { annotations, labels } = metadata
+  const annotation = (key: string): string | undefined => ownText(annotations, key) || undefined
+  const claim: IPAddressClaim = {
+    version,
+    metadata,
+    poolRef: {
+      apiGroup: textOf(poolRef, 'apiGroup') ?? '',
+      kind: requiredText(poolRef, 'kind'),
+      name: requiredText(poolRef, 'name'),
+    },
+    clusterName: textOf(spec, 'clusterName') || ownText(labels, clusterNameLabel) || '',
+    choice: annotation(choiceAnnotation),
+    requested: annotation(requestedAddressAnnotation) ?? annotation(metal3RequestedAddressAnnotation),
+    addressName: textOf(childOf(status, 'addressRef'), 'name') ?? '',
+    conditions: conditionsOf(version === 'v1beta1' ? childOf(status, 'v1beta2') : status, 'conditions'),
+    isDeleting: isDeleting(metadata),
+    isPaused: hasPausedAnnotation(metadata),
+  }
+  return faults.length > 0 ? malformedBy(faults) : claim
+}
+
+/** Whom the claim names as its pool, if that is a pool of ours. A namespaced pool is looked for beside the claim. */
+export function poolOfClaim({ poolRef, metadata }: Pick<IPAddressClaim, 'poolRef' | 'metadata'>): Identity | undefined {
+  const kind = poolKindOf(poolRef)
+  if (kind === undefined) return undefined
+  return { ...poolRef, namespace: kind.isNamespaced ? metadata.namespace : '' }
+}
+
+export function claimReference({ metadata, clusterName }: IPAddressClaim): ClaimReference {
+  const { namespace, name, uid } = metadata
+  const reference = { apiGroup: ipamGroup, kind: 'IPAddressClaim', namespace, name, uid }
+  return clusterName === '' ? reference : { ...reference, clusterName }
+}
+
+export interface ClaimStatus {
+  /** Empty while there is none. */
+  readonly addressName: string
+  readonly conditions: readonly Condition[]
+}
+
+/**
+ * The fields of `status` that are ours, in the words of the version. In v1beta1 the same condition is also said the old
+ * way, because that is the only one older consumers look at; there a False needs a severity.
+ */
+export function toClaimStatus({ addressName, conditions }: ClaimStatus, version: IPAMVersion) {
+  const addressRef = addressName === '' ? {} : { addressRef: { name: addressName } }
+  if (version === 'v1beta2') return { ...addressRef, conditions }
+  return { ...addressRef, conditions: conditions.map(toOldCondition), v1beta2: { conditions } }
+}
+
+function toOldCondition({ type, status, reason, message, lastTransitionTime }: Condition) {
+  if (status === 'True') return { type, status, lastTransitionTime }
+  return { type, status, severity: 'Warning', reason, message, lastTransitionTime }
+}

@@ -1,0 +1,117 @@
+// IPAddress of Cluster API: the report. It repeats what the ledger says in the form that consumers of the contract read,
+// and is never where a decision is looked up. Its owners, their flags and their order are part of the contract.
+
+import type { Malformed } from '../ip/malformed.ts'
+import type { IPAddressClaim, IPAMVersion, PoolReference } from './ip-address-claim.ts'
+import { clusterNameLabel, ipamGroup, protectAddressFinalizer } from './names.ts'
+import { isDeleting, type Kind, type Metadata, metadataOf, type OwnerReference } from './object.ts'
+import type { Pool } from './pool.ts'
+import { childOf, integerOf, malformedBy, requiredText, shapeOf, textOf } from './shape.ts'
+
+export const ipAddressKind = (version: IPAMVersion): Kind => ({
+  group: ipamGroup,
+  version,
+  kind: 'IPAddress',
+  plural: 'ipaddresses',
+  isNamespaced: true,
+})
+
+export interface IPAddress {
+  readonly version: IPAMVersion
+  readonly metadata: Metadata
+  readonly claimName: string
+  readonly poolRef: PoolReference
+  /** As stored: people create these by hand too, so it is judged when it is used. */
+  readonly address: string
+  /** Undefined where nothing is said: an old object may lack it. */
+  readonly prefix: number | undefined
+  readonly gateway: string
+  readonly isDeleting: boolean
+}
+
+export function parseIPAddress(object: unknown): IPAddress | Malformed {
+  const faults: string[] = []
+  const root = shapeOf(object, '', faults)
+  const metadata = metadataOf(childOf(root, 'metadata'))
+  const spec = childOf(root, 'spec')
+  const poolRef = childOf(spec, 'poolRef')
+  const address: IPAddress = {
+    version: textOf(root, 'apiVersion') === `${ipamGroup}/v1beta1` ? 'v1beta1' : 'v1beta2',
+    metadata,
+    claimName: textOf(childOf(spec, 'claimRef'), 'name') ?? '',
+    poolRef: {
+      apiGroup: textOf(poolRef, 'apiGroup') ?? '',
+      kind: requiredText(poolRef, 'kind'),
+      name: requiredText(poolRef, 'name'),
+    },
+    address: requiredText(spec, 'address'),
+    prefix: integerOf(spec, 'prefix', 0, 128),
+    gateway: textOf(spec, 'gateway') ?? '',
+    isDeleting: isDeleting(metadata),
+  }
+  return faults.length > 0 ? malformedBy(faults) : address
+}
+
+/** The object to create for a claim. `address` is canonical; an empty gateway is left out, the schema refuses "". */
+export function toIPAddressObject(claim: IPAddressClaim, pool: Pool, address: string) {
+  const { name, namespace } = claim.metadata
+  return {
+    apiVersion: `${ipamGroup}/${claim.version}`,
+    kind: 'IPAddress',
+    metadata: {
+      name,
+      namespace,
+      ...(claim.clusterName === '' ? {} : { labels: { [clusterNameLabel]: claim.clusterName } }),
+      finalizers: [protectAddressFinalizer],
+      ownerReferences: withOwners([], claim, pool),
+    },
+    spec: {
+      claimRef: { name },
+      poolRef: claim.poolRef,
+      address,
+      prefix: pool.prefix,
+      ...(pool.gatewayText === '' ? {} : { gateway: pool.gatewayText }),
+    },
+  }
+}
+
+/**
+ * The owners of a report: those it has, then its claim (the controller), then its pool. References to the same claim or
+ * pool are refreshed where they stand; those of strangers stay. Where a stranger is the controller already, the claim
+ * is an owner like others, for an object has one controller at most.
+ */
+export function withOwners(existing: readonly OwnerReference[], claim: IPAddressClaim, pool: Pool): OwnerReference[] {
+  const ofClaim: OwnerReference = {
+    apiVersion: `${ipamGroup}/${claim.version}`,
+    kind: 'IPAddressClaim',
+    name: claim.metadata.name,
+    uid: claim.metadata.uid,
+    controller: true,
+    blockOwnerDeletion: true,
+  }
+  const ofPool: OwnerReference = {
+    apiVersion: pool.apiVersion,
+    kind: pool.identity.kind,
+    name: pool.identity.name,
+    uid: pool.metadata.uid,
+    controller: false,
+    blockOwnerDeletion: true,
+  }
+  const hasController = existing.some(owner => owner.controller === true && !isSameOwner(owner, ofClaim))
+  const claimOwner = hasController ? { ...ofClaim, controller: false } : ofClaim
+  return [claimOwner, ofPool].reduce<OwnerReference[]>(
+    (owners, owner) => {
+      const index = owners.findIndex(other => isSameOwner(other, owner))
+      return index === -1 ? [...owners, owner] : owners.with(index, owner)
+    },
+    [...existing],
+  )
+}
+
+/** By group, kind and name: the version says nothing, and a new uid is what a refresh is for. */
+function isSameOwner(one: OwnerReference, other: OwnerReference): boolean {
+  return one.kind === other.kind && one.name === other.name && groupOf(one.apiVersion) === groupOf(other.apiVersion)
+}
+
+const groupOf = (apiVersion: string): string =>
+  apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : ''

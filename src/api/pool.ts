@@ -1,0 +1,132 @@
+// Pool: what all six kinds of pool come down to, once their texts have been judged. The ledger knows only this shape, so
+// no rule of choosing, counting or permitting exists twice. What is offered in the end (`src/ipam/pool-set.ts`) follows
+// from it and is not stored in it.
+
+import { bitsOf, type Family, type IP, parseIP } from '../ip/address.ts'
+import { isMalformed } from '../ip/malformed.ts'
+import { parseEntry, type Range } from '../ip/range.ts'
+import { emptySet, type RangeSet, toRangeSet } from '../ip/range-set.ts'
+import { hasPausedAnnotation, type Identity, isDeleting, type Metadata } from './object.ts'
+import type { LabelSelector } from './selector.ts'
+
+export const strategies = ['lowestFree', 'random', 'leastRecentlyUsed'] as const
+export type Strategy = (typeof strategies)[number]
+
+export const overlapPolicies = ['off', 'warn', 'deny'] as const
+export type OverlapPolicy = (typeof overlapPolicies)[number]
+
+export interface Quota {
+  /** How many addresses all claims of one namespace may hold together. */
+  readonly perNamespace?: number
+  /** How many addresses all claims for one Cluster may hold together. */
+  readonly perCluster?: number
+}
+
+export interface Pool {
+  readonly identity: Identity
+  /** As in an owner reference. */
+  readonly apiVersion: string
+  readonly metadata: Metadata
+  /** The scope of its holds' names; pools that share it can never give one address to two claims. */
+  readonly space: string
+  readonly family: Family
+  /** What is given out: single addresses (all bits of the family) or prefixes of this many bits. */
+  readonly bits: number
+  /** What a holder writes behind its address: the length of the subnet, or of the prefix it was given. */
+  readonly prefix: number
+  readonly addresses: RangeSet
+  readonly excluded: RangeSet
+  /** Existing holders stay, nobody new gets any of these. */
+  readonly draining: RangeSet
+  readonly gateway: IP | undefined
+  /** As its author wrote it: an IPAddress repeats it letter by letter. Empty if there is none. */
+  readonly gatewayText: string
+  /** The network, broadcast and subnet-router addresses are given out too. */
+  readonly givesReserved: boolean
+  readonly strategy: Strategy
+  readonly quarantineSeconds: number
+  /** Claim name, or namespace/name, to the address kept for it. */
+  readonly reservations: ReadonlyMap<string, IP>
+  readonly quota: Quota
+  /** Undefined where any namespace that can name the pool may use it. */
+  readonly allowedNamespaces: LabelSelector | undefined
+  readonly overlapPolicy: OverlapPolicy
+  readonly nameservers: readonly string[]
+  readonly isDeleting: boolean
+  readonly isPaused: boolean
+}
+
+/** What the kinds differ in; all that is left out has its plain default. */
+export interface PoolParts {
+  readonly identity: Identity
+  readonly apiVersion: string
+  readonly metadata: Metadata
+  readonly space: string
+  readonly family: Family
+  readonly prefix: number
+  readonly addresses: RangeSet
+  readonly excluded: RangeSet
+  readonly gateway: IP | undefined
+  readonly gatewayText: string
+  readonly bits?: number
+  readonly draining?: RangeSet
+  readonly givesReserved?: boolean
+  readonly strategy?: Strategy
+  readonly quarantineSeconds?: number
+  readonly reservations?: ReadonlyMap<string, IP>
+  readonly quota?: Quota
+  readonly allowedNamespaces?: LabelSelector | undefined
+  readonly overlapPolicy?: OverlapPolicy
+  readonly nameservers?: readonly string[]
+}
+
+export function poolOf(parts: PoolParts): Pool {
+  return {
+    bits: bitsOf(parts.family),
+    draining: emptySet(parts.family),
+    givesReserved: false,
+    strategy: 'lowestFree',
+    quarantineSeconds: 0,
+    reservations: new Map(),
+    quota: {},
+    allowedNamespaces: undefined,
+    overlapPolicy: 'warn',
+    nameservers: [],
+    isDeleting: isDeleting(parts.metadata),
+    isPaused: hasPausedAnnotation(parts.metadata),
+    ...parts,
+  }
+}
+
+// --- texts of a spec, judged; what is wrong with them goes to `faults` ---
+
+/** The first family that a list of entries speaks of, whatever else is wrong with the list. */
+export function familyOf(entries: readonly string[]): Family | undefined {
+  for (const entry of entries) {
+    const range = parseEntry(entry)
+    if (!isMalformed(range)) return range.family
+  }
+  return undefined
+}
+
+export function setOf(entries: readonly string[], family: Family, path: string, faults: string[]): RangeSet {
+  const ranges: Range[] = []
+  entries.forEach((entry, i) => {
+    const range = parseEntry(entry)
+    if (isMalformed(range)) faults.push(`${path}[${i}] ${range.malformed}`)
+    else if (range.family !== family) faults.push(`${path}[${i}] is IPv${range.family} in a pool of IPv${family}`)
+    else ranges.push(range)
+  })
+  return toRangeSet(family, ranges)
+}
+
+export function addressIn(text: string, family: Family, path: string, faults: string[]): IP | undefined {
+  const ip = parseIP(text)
+  if (isMalformed(ip)) {
+    faults.push(`${path} ${ip.malformed}`)
+    return undefined
+  }
+  if (ip.family === family) return ip
+  faults.push(`${path} is IPv${ip.family} in a pool of IPv${family}`)
+  return undefined
+}

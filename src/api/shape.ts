@@ -1,0 +1,116 @@
+// From `unknown` to a trusted type. An object from the API may hold anything: a field of the wrong type, no field at all,
+// a list with a hole. Readers never throw; each adds a sentence about what it found to the faults of the whole, so one
+// answer names everything that is wrong. Only own properties are read: `constructor` is not a field of anybody's object.
+
+import type { Malformed } from '../ip/malformed.ts'
+import { quoteText } from '../ip/malformed.ts'
+
+/** An object under inspection: its fields, where it stands, and where its faults go. */
+export interface Shape {
+  readonly value: Readonly<Record<string, unknown>>
+  readonly path: string
+  readonly faults: string[]
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+export function shapeOf(value: unknown, path: string, faults: string[]): Shape {
+  if (isRecord(value)) return { value, path, faults }
+  if (value !== undefined && value !== null) faults.push(`${path} is ${kindOf(value)} where an object belongs`)
+  return { value: {}, path, faults }
+}
+
+/** A nested object; an absent one reads as empty, and its own readers say what is missing. */
+export const childOf = (shape: Shape, key: string): Shape =>
+  shapeOf(fieldOf(shape, key), pathTo(shape, key), shape.faults)
+
+export const has = (shape: Shape, key: string): boolean => fieldOf(shape, key) !== undefined
+
+export function textOf(shape: Shape, key: string): string | undefined {
+  const value = fieldOf(shape, key)
+  if (value === undefined || typeof value === 'string') return value
+  shape.faults.push(`${pathTo(shape, key)} is ${kindOf(value)} where a text belongs`)
+  return undefined
+}
+
+/** A text that must be there and say something. */
+export function requiredText(shape: Shape, key: string): string {
+  const before = shape.faults.length
+  const text = textOf(shape, key)
+  if (text !== undefined && text !== '') return text
+  if (shape.faults.length === before) shape.faults.push(`${pathTo(shape, key)} is missing`)
+  return ''
+}
+
+export function flagOf(shape: Shape, key: string): boolean {
+  const value = fieldOf(shape, key)
+  if (value === undefined || typeof value === 'boolean') return value ?? false
+  shape.faults.push(`${pathTo(shape, key)} is ${kindOf(value)} where true or false belongs`)
+  return false
+}
+
+export function integerOf(shape: Shape, key: string, least: number, most: number): number | undefined {
+  const value = fieldOf(shape, key)
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
+  shape.faults.push(`${pathTo(shape, key)} is ${kindOf(value)} where a whole number of ${least} to ${most} belongs`)
+  return undefined
+}
+
+export function textsOf(shape: Shape, key: string): readonly string[] {
+  const value = fieldOf(shape, key)
+  if (value === undefined) return []
+  if (Array.isArray(value) && value.every(item => typeof item === 'string')) return value
+  shape.faults.push(`${pathTo(shape, key)} is not a list of texts`)
+  return []
+}
+
+export function shapesOf(shape: Shape, key: string): readonly Shape[] {
+  const value = fieldOf(shape, key)
+  if (value === undefined) return []
+  if (Array.isArray(value)) return value.map((item, i) => shapeOf(item, `${pathTo(shape, key)}[${i}]`, shape.faults))
+  shape.faults.push(`${pathTo(shape, key)} is ${kindOf(value)} where a list belongs`)
+  return []
+}
+
+/** A map of texts, such as labels. Look a key up with `ownText`: the keys are chosen by users. */
+export function textMapOf(shape: Shape, key: string): Readonly<Record<string, string>> {
+  const value = fieldOf(shape, key)
+  if (value === undefined) return {}
+  if (isRecord(value) && isTextMap(value)) return value
+  shape.faults.push(`${pathTo(shape, key)} is not a map of texts`)
+  return {}
+}
+
+export function oneOf<const T extends string>(shape: Shape, key: string, allowed: readonly T[], otherwise: T): T {
+  const text = textOf(shape, key)
+  if (text === undefined) return otherwise
+  const match = allowed.find(one => one === text)
+  if (match !== undefined) return match
+  shape.faults.push(`${pathTo(shape, key)} is ${quoteText(text)}, which is none of ${allowed.join(', ')}`)
+  return otherwise
+}
+
+export const ownText = (map: Readonly<Record<string, string>>, key: string): string | undefined =>
+  Object.hasOwn(map, key) ? map[key] : undefined
+
+export const malformedBy = (faults: readonly string[]): Malformed => ({ malformed: faults.join('; ') })
+
+function isTextMap(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, string>> {
+  return Object.values(value).every(item => typeof item === 'string')
+}
+
+/** Null reads as absent, as the API server has it. */
+function fieldOf({ value }: Shape, key: string): unknown {
+  return Object.hasOwn(value, key) ? (value[key] ?? undefined) : undefined
+}
+
+const pathTo = ({ path }: Shape, key: string): string => (path === '' ? key : `${path}.${key}`)
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'string') return quoteText(value)
+  if (Array.isArray(value)) return 'a list'
+  return typeof value === 'object' ? 'an object' : String(value)
+}

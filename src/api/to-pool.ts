@@ -1,0 +1,49 @@
+// One door for pools of every kind: an object as it came from the API in, the one shape the ledger knows out.
+
+import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
+import { addressPoolKind, addressToPool, clusterAddressPoolKind, parseAddressPool } from './address-pool.ts'
+import { globalInClusterPoolKind, inClusterPoolKind, inClusterToPool, parseInClusterPool } from './in-cluster-pool.ts'
+import { apiVersionOf, type Identity, type Kind } from './object.ts'
+import type { Pool } from './pool.ts'
+import { globalPrefixPoolKind, parsePrefixPool, prefixPoolKind, prefixToPool } from './prefix-pool.ts'
+import { isRecord } from './shape.ts'
+
+/** Every kind of pool that claims may name. */
+export const poolKinds: readonly Kind[] = [
+  addressPoolKind,
+  clusterAddressPoolKind,
+  inClusterPoolKind,
+  globalInClusterPoolKind,
+  prefixPoolKind,
+  globalPrefixPoolKind,
+]
+
+/** The kind that a reference names, if it is one of ours: claims on other pools are somebody else's business. */
+export function poolKindOf({ apiGroup, kind }: Pick<Identity, 'apiGroup' | 'kind'>): Kind | undefined {
+  return poolKinds.find(known => known.group === apiGroup && known.kind === kind)
+}
+
+export function toPool(object: unknown): Pool | Malformed {
+  if (!isRecord(object)) return { malformed: 'a pool is an object' }
+  const { apiVersion, kind } = object
+  const known = poolKinds.find(one => one.kind === kind && apiVersionOf(one) === apiVersion)
+  switch (known) {
+    case addressPoolKind:
+    case clusterAddressPoolKind:
+      return then(parseAddressPool(object), addressToPool)
+    case inClusterPoolKind:
+    case globalInClusterPoolKind:
+      return then(parseInClusterPool(object), inClusterToPool)
+    case prefixPoolKind:
+    case globalPrefixPoolKind:
+      return then(parsePrefixPool(object), prefixToPool)
+    default:
+      return { malformed: `${nameIn(kind)} of ${nameIn(apiVersion)} is no kind of pool` }
+  }
+}
+
+function then<T extends object>(parsed: T | Malformed, next: (value: T) => Pool | Malformed): Pool | Malformed {
+  return isMalformed(parsed) ? parsed : next(parsed)
+}
+
+const nameIn = (value: unknown): string => (typeof value === 'string' ? quoteText(value) : 'nothing')
