@@ -1,7 +1,7 @@
 // Patch: four languages for saying what to change. Each makes the wanted object from the stored one; everything after
 // that is an update like any other.
 
-import { type DecodedBody, decodeYAML, refuseWrongTypes, settleStrictness } from '../body.ts'
+import { type DecodedBody, decodeYAML, type Refuse, refuseWrongTypes, settleStrictness } from '../body.ts'
 import type { Answer, Call, World } from '../call.ts'
 import { invalid } from '../faults.ts'
 import { JSONSyntaxError, parseJSON, stringify } from '../json.ts'
@@ -12,6 +12,7 @@ import { readWriteOptions, type WriteOptions } from '../options.ts'
 import { applyJSONPatch } from '../patch/json-patch.ts'
 import { applyMergePatch } from '../patch/merge-patch.ts'
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts'
+import { toConverterText, toUsedUpPatch } from '../patch/strategic-refusal.ts'
 import { badRequest, invalidObject, type StatusError, unsupportedMediaType } from '../status.ts'
 import { apply } from './apply.ts'
 import { changeObject } from './change.ts'
@@ -34,7 +35,11 @@ export async function patch(call: Call, world: World): Promise<Answer> {
   return changeObject(call, world, {
     options,
     optionsKind: 'PatchOptions',
-    transform: existing => patched(call, options, existing, applyPatch(call, language, existing, value), duplicates),
+    transform: existing => {
+      const result = applyPatch(call, language, existing, value)
+      const refuse: Refuse = language === 'strategic' ? why => unfitPatch(value, why) : why => unfit(result, why)
+      return patched(call, options, existing, { result, duplicates, refuse })
+    },
   })
 }
 
@@ -72,13 +77,12 @@ function patched(
   call: Call,
   options: WriteOptions,
   existing: KubeObject,
-  result: JSONValue,
-  duplicates: readonly string[],
+  { result, duplicates, refuse }: { result: JSONValue; duplicates: readonly string[]; refuse: Refuse },
 ): KubeObject {
   if (!isObject(result)) throw badRequest('the patch does not leave an object')
   const { kind } = call.served
   const shape = checkMetadataShape(result)
-  if (shape !== undefined) throw unfit(result, shape)
+  if (shape !== undefined) throw refuse(shape)
   const { apiVersion, kind: kindName, metadata, ...rest } = result
   const expected = toAPIVersion(kind.group, kind.version)
   if (apiVersion !== expected || kindName !== kind.kind) {
@@ -93,14 +97,19 @@ function patched(
   object.metadata.name ??= existing.metadata.name ?? ''
   refuseOtherName(call, object)
   const faults = duplicates.map(path => `duplicate field "${path}"`)
-  settleStrictness(call.served, object, faults, options.fieldValidation, call.warn, why => unfit(result, why))
-  if (!kind.isCustom) refuseWrongTypes(call.served, object, why => unfit(result, why))
+  settleStrictness(call.served, object, faults, options.fieldValidation, call.warn, refuse)
+  if (!kind.isCustom) refuseWrongTypes(call.served, object, refuse)
   return object
 }
 
 /** What a patch makes of an object is shown whole when it is no object of its kind any more. */
 function unfit(result: unknown, why: string): StatusError {
   return invalidObject({ group: '', kind: '' }, '', [invalid('patch', stringify(result), why)])
+}
+
+/** A strategic patch is shown itself, not what it makes. */
+function unfitPatch(patch: JSONValue, why: string): StatusError {
+  return invalidObject({ group: '', kind: '' }, '', [invalid('patch', toUsedUpPatch(patch), toConverterText(why))])
 }
 
 function refuseOtherName(call: Call, object: KubeObject): void {
