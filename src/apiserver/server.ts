@@ -10,19 +10,14 @@ import { createRBAC } from './authz/rbac.ts'
 import { bootstrap } from './bootstrap.ts'
 import type { World } from './call.ts'
 import type { KeptCertificates } from './certificates/keep.ts'
-import { createAggregation } from './controllers/aggregation.ts'
-import { createAPIServices } from './controllers/api-services.ts'
-import { createCustomResources } from './controllers/custom-resources.ts'
-import { createEventExpiry } from './controllers/event-expiry.ts'
-import { createGarbageCollector } from './controllers/garbage-collector.ts'
-import { createNamespaces } from './controllers/namespaces.ts'
+import { createControllers, need } from './controllers/controllers.ts'
 import { convertByWebhook } from './crd/convert-webhook.ts'
 import { type Actions, withActions } from './edge/actions.ts'
 import { createDocuments } from './edge/documents.ts'
 import { createHandler, type Handler } from './edge/handler.ts'
 import { createInFlight, type InFlightLimits } from './edge/in-flight.ts'
 import { builtinResources } from './kinds/builtin-resources.ts'
-import { Registry, type Resource } from './kinds/registry.ts'
+import { Registry } from './kinds/registry.ts'
 import { createLocalClient } from './local-client.ts'
 import { decodeEntry, getObject, listObjects } from './objects.ts'
 
@@ -100,48 +95,12 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     onInternalError: onError,
   })
 
-  const definitions = need(registry, 'apiextensions.k8s.io', 'customresourcedefinitions')
-  const customResources = createCustomResources(
-    world,
-    createLocalClient(world, 'system:apiserver'),
-    definitions,
-    (objects, apiVersion, conversion) =>
+  const { customResources, others } = createControllers(world, {
+    convertByWebhook: (objects, apiVersion, conversion) =>
       convertByWebhook(objects, apiVersion, conversion, { post: wire.post, randomUUID }),
+    ca: () => certificates.ca().certificate,
     onError,
-  )
-  const collector = createGarbageCollector(
-    world,
-    createLocalClient(world, 'system:serviceaccount:kube-system:generic-garbage-collector'),
-    onError,
-  )
-  const namespaces = createNamespaces(
-    world,
-    createLocalClient(world, 'system:serviceaccount:kube-system:namespace-controller'),
-    {
-      namespaces: need(registry, '', 'namespaces'),
-      serviceAccounts: need(registry, '', 'serviceaccounts'),
-      configMaps: need(registry, '', 'configmaps'),
-      ca: () => certificates.ca().certificate,
-    },
-    onError,
-  )
-  const aggregation = createAggregation(
-    world,
-    createLocalClient(world, 'system:serviceaccount:kube-system:clusterrole-aggregation-controller'),
-    onError,
-  )
-  const services = createAPIServices(
-    world,
-    createLocalClient(world, 'system:apiserver'),
-    need(registry, 'apiregistration.k8s.io', 'apiservices'),
-    onError,
-  )
-  const eventExpiry = createEventExpiry(
-    world,
-    createLocalClient(world, 'system:apiserver'),
-    need(registry, '', 'events'),
-    onError,
-  )
+  })
   const stopRBAC = followRBAC(world)
 
   return {
@@ -150,15 +109,12 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     async start() {
       customResources.start()
       await bootstrap(world, createLocalClient(world, 'system:apiserver'))
-      collector.start()
-      namespaces.start()
-      aggregation.start()
-      services.start()
+      for (const controller of others) controller.start()
       isReady.value = true
     },
     stop() {
       isReady.value = false
-      for (const part of [services, aggregation, namespaces, collector, customResources]) part.stop()
+      for (const controller of [...others, customResources]) controller.stop()
       stopRBAC()
       void wire.close()
     },
@@ -179,10 +135,4 @@ function followRBAC({ store, registry, rbac }: World): () => void {
   return () => {
     for (const stop of stops) stop()
   }
-}
-
-function need(registry: Registry, group: string, plural: string): Resource {
-  const resource = registry.find(group, plural)
-  if (resource === undefined) throw new Error(`the built-in resource ${plural} is missing`)
-  return resource
 }

@@ -3,13 +3,10 @@
 import { aggregateRoles } from '../bootstrap.ts'
 import type { World } from '../call.ts'
 import type { LocalClient } from '../local-client.ts'
+import type { Controller, OnError } from './controller.ts'
 import { createWorker } from './worker.ts'
 
-export function createAggregation(
-  world: World,
-  client: LocalClient,
-  onError: (error: unknown, key: string) => void,
-): { start(): void; stop(): void } {
+export function createAggregation(world: World, client: LocalClient, onError: OnError): Controller {
   const everything = 'all roles'
   const worker = createWorker(() => aggregateRoles(world, client), onError)
   let stopWatch = () => {}

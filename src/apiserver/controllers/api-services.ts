@@ -9,17 +9,13 @@ import { toTimestamp } from '../metadata.ts'
 import type { KubeObject } from '../object.ts'
 import { getObject, listObjects } from '../objects.ts'
 import { isStatus } from '../status.ts'
+import type { Controller, OnError } from './controller.ts'
 import { createWorker } from './worker.ts'
 
 const managedLabel = 'kube-aggregator.kubernetes.io/automanaged'
 const everything = 'all services'
 
-export function createAPIServices(
-  world: World,
-  client: LocalClient,
-  resource: Resource,
-  onError: (error: unknown, key: string) => void,
-): { start(): void; stop(): void } {
+export function createAPIServices(world: World, client: LocalClient, resource: Resource, onError: OnError): Controller {
   const { registry, store } = world
   const worker = createWorker(settle, onError)
   let unsubscribe = () => {}

@@ -13,6 +13,7 @@ import type { LocalClient } from '../local-client.ts'
 import { toTimestamp } from '../metadata.ts'
 import { equal, isObject, type KubeObject } from '../object.ts'
 import { getObject, listObjects } from '../objects.ts'
+import type { Controller, OnError } from './controller.ts'
 import { createWorker } from './worker.ts'
 
 interface Condition {
@@ -29,19 +30,13 @@ interface DefinitionStatus {
   storedVersions?: string[] | null
 }
 
-export interface CustomResources {
-  /** Serves everything that is established already; resolves when it does. */
-  start(): void
-  stop(): void
-}
-
 export function createCustomResources(
   world: World,
   client: LocalClient,
   definitions: Resource,
   convertByWebhook: ConvertByWebhook,
-  onError: (error: unknown, key: string) => void,
-): CustomResources {
+  onError: OnError,
+): Controller {
   /** What is served, and from which generation of its definition. */
   const serving = new Map<string, { uid: string; generation: number; group: string; plural: string }>()
   const worker = createWorker(look, onError)

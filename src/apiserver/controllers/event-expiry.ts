@@ -9,13 +9,7 @@ import type { LocalClient } from '../local-client.ts'
 import { isObject, type KubeObject } from '../object.ts'
 import { decodeEntry, listObjects } from '../objects.ts'
 import { isStatus } from '../status.ts'
-
-export interface EventExpiry {
-  start(): void
-  stop(): void
-  /** Forgets what is due. */
-  sweep(): Promise<void>
-}
+import type { Controller, OnError } from './controller.ts'
 
 const keptMs = 3_600_000
 const sweepMs = 30_000
@@ -27,11 +21,16 @@ interface Due {
   readonly uid: string
 }
 
+export interface EventExpiry extends Controller {
+  /** Forgets what is due; runs by itself twice a minute. */
+  sweep(): Promise<void>
+}
+
 export function createEventExpiry(
   { store, now }: Pick<World, 'store' | 'now'>,
   client: LocalClient,
   events: Resource,
-  onError: (error: unknown, what: string) => void,
+  onError: OnError,
 ): EventExpiry {
   const due = new Map<string, Due>()
   const stops: (() => void)[] = []

@@ -21,6 +21,7 @@ import { foregroundFinalizer, orphanFinalizer } from '../metadata.ts'
 import { type KubeObject, type OwnerReference, parseAPIVersion } from '../object.ts'
 import { decodeEntry, getObject } from '../objects.ts'
 import { isStatus } from '../status.ts'
+import type { Controller, OnError } from './controller.ts'
 import { createWorker } from './worker.ts'
 
 interface Node {
@@ -29,22 +30,13 @@ interface Node {
   owners: readonly string[]
 }
 
-export interface GarbageCollector {
-  start(): void
-  stop(): void
-}
-
 /** How the two lists begin in stored bytes. Data may contain the same text; then an object is looked at for nothing. */
 const ownersMark = '"ownerReferences":'
 const finalizersMark = '"finalizers":'
 
 type OwnerState = 'solid' | 'waiting' | 'dangling' | 'unknown'
 
-export function createGarbageCollector(
-  world: World,
-  client: LocalClient,
-  onError: (error: unknown, key: string) => void,
-): GarbageCollector {
+export function createGarbageCollector(world: World, client: LocalClient, onError: OnError): Controller {
   const { store, registry } = world
   const nodes = new Map<string, Node>()
   const dependants = new Map<string, Set<string>>()

@@ -8,12 +8,8 @@ import { toTimestamp } from '../metadata.ts'
 import { equal, isObject, type KubeObject } from '../object.ts'
 import { getObject, listObjects, prefixOf } from '../objects.ts'
 import { isStatus, qualified } from '../status.ts'
+import type { Controller, OnError } from './controller.ts'
 import { createWorker } from './worker.ts'
-
-export interface Namespaces {
-  start(): void
-  stop(): void
-}
 
 /** Objects with finalizers take their time; the namespace looks again until they are gone. */
 const emptyingPollMs = 200
@@ -22,8 +18,8 @@ export function createNamespaces(
   world: World,
   client: LocalClient,
   parts: { namespaces: Resource; serviceAccounts: Resource; configMaps: Resource; ca: () => string },
-  onError: (error: unknown, key: string) => void,
-): Namespaces {
+  onError: OnError,
+): Controller {
   const { namespaces, serviceAccounts, configMaps, ca } = parts
   const { store, registry } = world
   const worker = createWorker(look, onError)
