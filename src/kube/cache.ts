@@ -1,0 +1,235 @@
+// What is known of one kind, kept by a reflector and read by everybody. Readers get the stored objects themselves: they
+// are not to be changed, and with `isFrozen` (tests, the demo) they cannot be. A change is told to subscribers only so
+// that they mark keys; what is true is read when the key is worked on.
+//
+// The cache never goes back in time: of one uid the highest version stays, and an object that was seen to be deleted does
+// not come back by an older event (the reflector drops those).
+
+import { isOlder, type KubeObject, keyOf } from './object.ts'
+
+/** Old alone: deleted. New alone: added. Both: changed, and of the same uid. */
+export type Change<T> =
+  | { readonly old: T; readonly new?: undefined }
+  | { readonly old?: undefined; readonly new: T }
+  | { readonly old: T; readonly new: T }
+
+/** The values under which an object is found. */
+export type IndexFunction<T> = (object: T) => readonly string[]
+
+export interface CacheOptions<T, I extends string> {
+  readonly indexes?: Readonly<Record<I, IndexFunction<T>>>
+  readonly isFrozen?: boolean
+  /** Told when a subscriber or an index function throws; the cache goes on. */
+  readonly onError?: (error: unknown) => void
+}
+
+export class Cache<T extends KubeObject, I extends string = never> {
+  readonly #objects = new Map<string, T>()
+  readonly #indexes: Map<string, { of: IndexFunction<T>; found: Map<string, Map<string, T>> }>
+  readonly #subscribers = new Set<(change: Change<T>) => void>()
+  readonly #isFrozen: boolean
+  readonly #onError: (error: unknown) => void
+  readonly #waiting = new Set<() => void>()
+  #hasSynced = false
+  #version = ''
+
+  constructor({ indexes, isFrozen = false, onError = () => {} }: CacheOptions<T, I> = {}) {
+    const entries = Object.entries<IndexFunction<T>>(indexes ?? {})
+    this.#indexes = new Map(entries.map(([name, of]) => [name, { of, found: new Map() }]))
+    this.#isFrozen = isFrozen
+    this.#onError = onError
+  }
+
+  /** By `namespace/name`, or `name` for kinds without namespaces. */
+  get(key: string): T | undefined {
+    return this.#objects.get(key)
+  }
+
+  values(): IterableIterator<T> {
+    return this.#objects.values()
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#objects.keys()
+  }
+
+  get size(): number {
+    return this.#objects.size
+  }
+
+  /** All objects for which the index function names this value. */
+  byIndex(index: I, value: string): readonly T[] {
+    const found = this.#indexes.get(index)?.found.get(value)
+    return found === undefined ? [] : [...found.values()]
+  }
+
+  countByIndex(index: I, value: string): number {
+    return this.#indexes.get(index)?.found.get(value)?.size ?? 0
+  }
+
+  /** The answer ends it. What is there already is not told. */
+  subscribe(onChange: (change: Change<T>) => void): () => void {
+    this.#subscribers.add(onChange)
+    return () => this.#subscribers.delete(onChange)
+  }
+
+  /** Whether the first whole list has arrived, or the kind is known not to be installed. */
+  get hasSynced(): boolean {
+    return this.#hasSynced
+  }
+
+  /** The server's version up to which everything is known. */
+  get version(): string {
+    return this.#version
+  }
+
+  synced(signal?: AbortSignal): Promise<void> {
+    if (this.#hasSynced) return Promise.resolve()
+    return new Promise((resolve, reject) => {
+      const refuse = () => {
+        this.#waiting.delete(agree)
+        reject(signal?.reason)
+      }
+      const agree = () => {
+        signal?.removeEventListener('abort', refuse)
+        resolve()
+      }
+      if (signal?.aborted) return refuse()
+      signal?.addEventListener('abort', refuse, { once: true })
+      this.#waiting.add(agree)
+    })
+  }
+
+  /** The reflector's: everything there is, at one version. Who is not in it is gone. */
+  replace(items: readonly T[], version: string): void {
+    const changes: Change<T>[] = []
+    const gone = new Set(this.#objects.keys())
+    for (const item of items) {
+      gone.delete(keyOf(item))
+      this.#put(item, changes)
+    }
+    for (const key of gone) this.#remove(key, changes)
+    this.#version = version
+    // Subscribers are told when everything is in place: none of them sees half a list.
+    this.#tell(changes)
+    this.markSynced()
+  }
+
+  /** The reflector's: one object is as told. */
+  put(object: T): void {
+    const changes: Change<T>[] = []
+    this.#put(object, changes)
+    this.#advance(object)
+    this.#tell(changes)
+  }
+
+  /** The reflector's: one object is gone. A namesake with another uid stays. */
+  remove(object: T): void {
+    const changes: Change<T>[] = []
+    const key = keyOf(object)
+    if (this.#objects.get(key)?.metadata.uid === object.metadata.uid) this.#remove(key, changes)
+    this.#advance(object)
+    this.#tell(changes)
+  }
+
+  /** The reflector's: nothing happened up to this version. */
+  bookmark(version: string): void {
+    this.#version = version
+  }
+
+  /** The reflector's: what is here is all there is to know for now. */
+  markSynced(): void {
+    this.#hasSynced = true
+    for (const resolve of this.#waiting) resolve()
+    this.#waiting.clear()
+  }
+
+  #advance({ metadata: { resourceVersion = '' } }: T): void {
+    if (isOlder(this.#version, resourceVersion)) this.#version = resourceVersion
+  }
+
+  #put(object: T, changes: Change<T>[]): void {
+    const key = keyOf(object)
+    const old = this.#objects.get(key)
+    if (old === undefined) {
+      this.#store(key, object)
+      changes.push({ new: object })
+      return
+    }
+    if (old.metadata.uid !== object.metadata.uid) {
+      // Deleted and made again while nobody looked: two facts, not a change of one object.
+      this.#remove(key, changes)
+      this.#store(key, object)
+      changes.push({ new: object })
+      return
+    }
+    if (!isOlder(old.metadata.resourceVersion ?? '', object.metadata.resourceVersion ?? '')) return
+    this.#unindex(key, old)
+    this.#store(key, object)
+    changes.push({ old, new: object })
+  }
+
+  #store(key: string, object: T): void {
+    if (this.#isFrozen) deepFreeze(object)
+    this.#objects.set(key, object)
+    for (const index of this.#indexes.values()) {
+      for (const value of this.#valuesOf(index.of, object)) {
+        let found = index.found.get(value)
+        if (found === undefined) {
+          found = new Map()
+          index.found.set(value, found)
+        }
+        found.set(key, object)
+      }
+    }
+  }
+
+  #remove(key: string, changes: Change<T>[]): void {
+    const old = this.#objects.get(key)
+    if (old === undefined) return
+    this.#unindex(key, old)
+    this.#objects.delete(key)
+    changes.push({ old })
+  }
+
+  #unindex(key: string, object: T): void {
+    for (const index of this.#indexes.values()) {
+      for (const value of this.#valuesOf(index.of, object)) {
+        const found = index.found.get(value)
+        found?.delete(key)
+        if (found?.size === 0) index.found.delete(value)
+      }
+    }
+  }
+
+  /** An object may have any shape: one that an index function cannot read is in no place of that index. */
+  #valuesOf(of: IndexFunction<T>, object: T): readonly string[] {
+    try {
+      return of(object)
+    } catch (error) {
+      this.#onError(error)
+      return []
+    }
+  }
+
+  #tell(changes: readonly Change<T>[]): void {
+    for (const change of changes) {
+      for (const subscriber of this.#subscribers) {
+        try {
+          subscriber(change)
+        } catch (error) {
+          this.#onError(error)
+        }
+      }
+    }
+  }
+}
+
+function deepFreeze(root: object): void {
+  const waiting: object[] = [root]
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    if (Object.isFrozen(at)) continue
+    Object.freeze(at)
+    for (const value of Object.values(at)) if (typeof value === 'object' && value !== null) waiting.push(value)
+  }
+}

@@ -1,0 +1,482 @@
+// Requests by kind, answers by type. Each call is one request (a list: one per page) and nothing is retried by itself:
+// whoever decided on a write also decides what its refusal means. What does not succeed is a `Refusal` with a reason from
+// a closed list; that an object is absent is a value where it is an ordinary answer (`get`, `delete`).
+//
+// I14: a patch or delete carries the uid and version it was decided on, given in its last argument.
+
+import type { Clock } from '../runtime/clock.ts'
+import { Cancelled } from '../runtime/verdict.ts'
+import { parseBody, printBody } from './body.ts'
+import { readLines } from './lines.ts'
+import { type Kind, type KubeObject, nameOfKind, type ObjectRef, refOf } from './object.ts'
+import { Refusal, toRefusal, toStreamRefusal } from './refusal.ts'
+import { type Method, type Wire, WireError, type WireResponse } from './wire.ts'
+
+export interface ListOptions {
+  readonly namespace?: string
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+  readonly signal?: AbortSignal
+}
+
+export interface ListResult<T> {
+  readonly items: readonly T[]
+  /** The version of the whole list: a watch from here misses nothing. */
+  readonly resourceVersion: string
+}
+
+export interface Page<T> extends ListResult<T> {
+  /** Where the next page begins; absent on the last one. */
+  readonly continueAt?: string
+}
+
+export interface PageOptions extends ListOptions {
+  readonly limit?: number
+  readonly continueAt?: string
+}
+
+export interface WriteOptions {
+  readonly signal?: AbortSignal
+  /** Checked by the server, stored nowhere. */
+  readonly isDryRun?: boolean
+  /** Names who owns the fields, where it is not the client's own name. */
+  readonly fieldManager?: string
+}
+
+export interface PatchOptions extends WriteOptions {
+  /** The version the patch was decided on; another one is a conflict. */
+  readonly resourceVersion?: string
+  /** The uid the patch was decided on; another one is a conflict. */
+  readonly uid?: string
+  readonly subresource?: 'status'
+}
+
+export interface ApplyOptions extends PatchOptions {
+  /** Takes over fields that others own. */
+  readonly isForced?: boolean
+}
+
+export interface DeleteOptions extends WriteOptions {
+  readonly uid?: string
+  readonly resourceVersion?: string
+  readonly propagation?: 'Background' | 'Foreground' | 'Orphan'
+  readonly gracePeriodSeconds?: number
+}
+
+export interface WatchOptions extends ListOptions {
+  /** Events after this version. */
+  readonly resourceVersion: string
+  /** After so long the server ends the stream in good order. */
+  readonly timeoutSeconds?: number
+  /** Told of every chunk that arrives: the stream is alive. */
+  readonly onBytes?: (count: number) => void
+}
+
+export type WatchEvent<T> =
+  | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
+  | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
+  | { readonly type: 'ERROR'; readonly refusal: Refusal }
+
+export type JSONPatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
+
+/** What became of a delete: nothing is left, or finalizers still hold it, or nothing was there. */
+export type DeleteResult = 'deleted' | 'deleting' | 'absent'
+
+export interface Client {
+  get<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, options?: { signal?: AbortSignal }): Promise<T | undefined>
+  /** All pages, at one version. */
+  list<T extends KubeObject>(kind: Kind<T>, options?: ListOptions): Promise<ListResult<T>>
+  listPage<T extends KubeObject>(kind: Kind<T>, options?: PageOptions): Promise<Page<T>>
+  create<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T>
+  /** Replaces the whole object under the version it carries. */
+  update<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T>
+  updateStatus<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T>
+  mergePatch<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, patch: object, options?: PatchOptions): Promise<T>
+  jsonPatch<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: ObjectRef,
+    operations: readonly JSONPatchOperation[],
+    options?: PatchOptions,
+  ): Promise<T>
+  /** Server-side apply: `object` holds the fields that are ours and no others. */
+  apply<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, object: object, options?: ApplyOptions): Promise<T>
+  delete(kind: Kind, ref: ObjectRef, options?: DeleteOptions): Promise<DeleteResult>
+  /** Resolves when the server has accepted the watch. The stream ends in good order, or throws a `Refusal`. */
+  watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions): Promise<AsyncIterableIterator<WatchEvent<T>>>
+}
+
+export interface ClientOptions {
+  readonly wire: Wire
+  readonly clock: Clock
+  /** The version in which a kind is served; rejects with `NotInstalled` when it is in none. */
+  readonly versionOf: (kind: Kind, signal: AbortSignal | undefined) => Promise<string>
+  /** Names this program to the server, and owns the fields it writes. */
+  readonly name: string
+  /** After so long a request is given up; a watch only until it is accepted. */
+  readonly timeoutMs?: number
+}
+
+/** What the reference client asks for; a page of large objects stays within some megabytes. */
+const pageSize = 500
+
+const requestTimeoutMs = 30_000
+
+const json = 'application/json'
+
+interface Call {
+  readonly method: Method
+  readonly kind: Kind
+  readonly namespace?: string | undefined
+  readonly name?: string
+  readonly subresource?: string | undefined
+  readonly query?: Readonly<Record<string, string | undefined>>
+  readonly body?: unknown
+  readonly contentType?: string
+  readonly isStream?: boolean
+  readonly signal?: AbortSignal | undefined
+}
+
+export function createClient(options: ClientOptions): Client {
+  const { versionOf, name: clientName } = options
+
+  async function send(call: Call): Promise<WireResponse> {
+    const version = await versionOf(call.kind, call.signal)
+    const path = pathOf(call, version)
+    const what = describe(call)
+    const isWrite = call.method !== 'GET'
+    const response = await exchange(options, call, path, what)
+    if (response.status >= 200 && response.status < 300) return response
+    throw toRefusal({
+      what,
+      isWrite,
+      code: response.status,
+      status: typeof response.body === 'string' ? tryParse(response.body) : undefined,
+      retryAfter: response.headers['retry-after'],
+    })
+  }
+
+  async function sendForObject<T>(call: Call): Promise<T> {
+    const response = await send(call)
+    return readObject(response, call) as T
+  }
+
+  async function patch<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: ObjectRef,
+    contentType: string,
+    body: unknown,
+    { subresource, uid, signal, ...rest }: PatchOptions,
+    query: Readonly<Record<string, string | undefined>> = {},
+  ): Promise<T> {
+    try {
+      return await sendForObject<T>({
+        method: 'PATCH',
+        kind,
+        ...ref,
+        subresource,
+        query: { ...writeQuery(rest, clientName), ...query },
+        body,
+        contentType,
+        signal,
+      })
+    } catch (error) {
+      throw uid === undefined ? error : asUidConflict(error)
+    }
+  }
+
+  async function listPage<T extends KubeObject>(kind: Kind<T>, options: PageOptions = {}): Promise<Page<T>> {
+    const { namespace, limit, continueAt, signal } = options
+    const call: Call = {
+      method: 'GET',
+      kind,
+      namespace,
+      query: { ...selection(options), limit: limit === undefined ? undefined : String(limit), continue: continueAt },
+      signal,
+    }
+    const body = readObject(await send(call), call) as {
+      items?: T[] | null
+      metadata?: { resourceVersion?: string; continue?: string }
+    }
+    const next = body.metadata?.continue
+    return {
+      items: body.items ?? [],
+      resourceVersion: body.metadata?.resourceVersion ?? '',
+      ...(next !== undefined && next !== '' && { continueAt: next }),
+    }
+  }
+
+  return {
+    async get<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, { signal }: { signal?: AbortSignal } = {}) {
+      try {
+        return await sendForObject<T>({ method: 'GET', kind, ...ref, signal })
+      } catch (error) {
+        if (error instanceof Refusal && error.reason === 'NotFound') return undefined
+        throw error
+      }
+    },
+    listPage,
+    async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}) {
+      const items: T[] = []
+      let page = await listPage(kind, { ...options, limit: pageSize })
+      for (const item of page.items) items.push(item)
+      while (page.continueAt !== undefined) {
+        page = await listPage(kind, { ...options, limit: pageSize, continueAt: page.continueAt })
+        for (const item of page.items) items.push(item)
+      }
+      return { items, resourceVersion: page.resourceVersion }
+    },
+    create: <T extends KubeObject>(kind: Kind<T>, object: T, { signal, ...rest }: WriteOptions = {}) =>
+      sendForObject<T>({
+        method: 'POST',
+        kind,
+        namespace: object.metadata.namespace,
+        query: writeQuery(rest, clientName),
+        body: object,
+        signal,
+      }),
+    update: <T extends KubeObject>(kind: Kind<T>, object: T, { signal, ...rest }: WriteOptions = {}) =>
+      sendForObject<T>({
+        method: 'PUT',
+        kind,
+        ...refOf(object),
+        query: writeQuery(rest, clientName),
+        body: object,
+        signal,
+      }),
+    updateStatus: <T extends KubeObject>(kind: Kind<T>, object: T, { signal, ...rest }: WriteOptions = {}) =>
+      sendForObject<T>({
+        method: 'PUT',
+        kind,
+        ...refOf(object),
+        subresource: 'status',
+        query: writeQuery(rest, clientName),
+        body: object,
+        signal,
+      }),
+    mergePatch: (kind, ref, body, options = {}) =>
+      patch(kind, ref, 'application/merge-patch+json', withPreconditions(body, options), options),
+    jsonPatch: (kind, ref, operations, options = {}) =>
+      patch(kind, ref, 'application/json-patch+json', [...preconditionOperations(options), ...operations], options),
+    async apply(kind, ref, object, options = {}) {
+      const version = await versionOf(kind, options.signal)
+      const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`
+      const body = withPreconditions({ apiVersion, kind: kind.kind, ...object, metadata: metaOf(object, ref) }, options)
+      return patch(kind, ref, 'application/apply-patch+yaml', body, options, {
+        fieldManager: options.fieldManager ?? clientName,
+        force: options.isForced === true ? 'true' : undefined,
+      })
+    },
+    async delete(kind, ref, { uid, resourceVersion, propagation, gracePeriodSeconds, signal, ...rest } = {}) {
+      const call: Call = {
+        method: 'DELETE',
+        kind,
+        ...ref,
+        query: { dryRun: writeQuery(rest, clientName).dryRun },
+        body: {
+          apiVersion: 'v1',
+          kind: 'DeleteOptions',
+          ...((uid !== undefined || resourceVersion !== undefined) && { preconditions: { uid, resourceVersion } }),
+          ...(propagation !== undefined && { propagationPolicy: propagation }),
+          ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
+        },
+        signal,
+      }
+      try {
+        const answer = readObject(await send(call), call) as {
+          kind?: string
+          metadata?: { deletionTimestamp?: string }
+        }
+        return answer.kind !== 'Status' && answer.metadata?.deletionTimestamp != null ? 'deleting' : 'deleted'
+      } catch (error) {
+        if (error instanceof Refusal && error.reason === 'NotFound') return 'absent'
+        throw error
+      }
+    },
+    async watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions) {
+      const { namespace, resourceVersion, timeoutSeconds, signal, onBytes = () => {} } = options
+      const call: Call = {
+        method: 'GET',
+        kind,
+        namespace,
+        query: {
+          ...selection(options),
+          watch: 'true',
+          allowWatchBookmarks: 'true',
+          resourceVersion,
+          timeoutSeconds: timeoutSeconds === undefined ? undefined : String(timeoutSeconds),
+        },
+        isStream: true,
+        signal,
+      }
+      const { body } = await send(call)
+      if (typeof body === 'string') throw unreadable(`watch ${nameOfKind(kind)}`, 'the answer is no stream')
+      return readEvents<T>(body, kind, onBytes, signal)
+    },
+  }
+}
+
+async function exchange(options: ClientOptions, call: Call, path: string, what: string): Promise<WireResponse> {
+  const { wire, clock, name, timeoutMs = requestTimeoutMs } = options
+  const abort = new AbortController()
+  const forward = () => abort.abort(call.signal?.reason)
+  if (call.signal?.aborted) throw cancelled(what, call.signal.reason)
+  call.signal?.addEventListener('abort', forward, { once: true })
+  const cancelTimeout = clock.setTimer(timeoutMs, () => abort.abort(new Cancelled('deadline')))
+  let isFollowed = false
+  try {
+    const response = await wire({
+      method: call.method,
+      path,
+      headers: {
+        accept: json,
+        'user-agent': name,
+        ...(call.body !== undefined && { 'content-type': call.contentType ?? json }),
+      },
+      ...(call.body !== undefined && { body: printBody(call.body) }),
+      ...(call.isStream === true && { isStream: true }),
+      signal: abort.signal,
+    })
+    // A stream goes on under the caller's signal.
+    isFollowed = call.isStream === true && typeof response.body !== 'string'
+    return response
+  } catch (error) {
+    const isWrite = call.method !== 'GET'
+    const mayHaveHappened = isWrite && !(error instanceof WireError && !error.mayHaveArrived)
+    if (call.signal?.aborted) throw cancelled(what, call.signal.reason, mayHaveHappened)
+    const reason = mayHaveHappened ? 'UnknownOutcome' : 'Unreachable'
+    const found = abort.signal.aborted ? `no answer within ${timeoutMs} ms` : 'no answer'
+    throw new Refusal(`${what}: ${found}`, { reason, code: 0, mayHaveHappened }, { cause: error })
+  } finally {
+    cancelTimeout()
+    if (!isFollowed) call.signal?.removeEventListener('abort', forward)
+  }
+}
+
+async function* readEvents<T extends KubeObject>(
+  body: AsyncIterable<Uint8Array>,
+  kind: Kind<T>,
+  onBytes: (count: number) => void,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<WatchEvent<T>, void, void> {
+  const what = `watch ${nameOfKind(kind)}`
+  try {
+    for await (const line of readLines(body, onBytes)) yield toEvent<T>(line, what)
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    if (signal?.aborted) throw cancelled(what, signal.reason)
+    if (error instanceof RangeError || error instanceof TypeError) throw unreadable(what, 'bad bytes', error)
+    throw new Refusal(`${what}: the stream broke`, { reason: 'Unreachable', code: 0 }, { cause: error })
+  }
+}
+
+function toEvent<T extends KubeObject>(line: string, what: string): WatchEvent<T> {
+  const parsed = tryParse(line) as { type?: unknown; object?: T } | undefined
+  const version = parsed?.object?.metadata?.resourceVersion
+  switch (parsed?.type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      if (parsed.object === undefined || version === undefined) break
+      return { type: parsed.type, object: parsed.object }
+    case 'BOOKMARK':
+      if (version === undefined) break
+      return { type: 'BOOKMARK', resourceVersion: version }
+    case 'ERROR':
+      return { type: 'ERROR', refusal: toStreamRefusal(what, parsed.object) }
+  }
+  throw unreadable(what, 'an event cannot be read')
+}
+
+function pathOf({ kind, namespace, name, subresource, query = {} }: Call, version: string): string {
+  const parts = kind.group === '' ? ['api', version] : ['apis', kind.group, version]
+  if (kind.namespaced && namespace !== undefined && namespace !== '') parts.push('namespaces', namespace)
+  parts.push(kind.plural)
+  if (name !== undefined) parts.push(name)
+  if (subresource !== undefined) parts.push(subresource)
+  const search = new URLSearchParams()
+  for (const [key, value] of Object.entries(query)) if (value !== undefined) search.set(key, value)
+  const text = search.toString()
+  return `/${parts.map(encodeURIComponent).join('/')}${text === '' ? '' : `?${text}`}`
+}
+
+const verbs: Readonly<Record<Method, string>> = {
+  GET: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+}
+
+function describe({ method, kind, namespace, name, subresource, isStream }: Call): string {
+  const verb = isStream === true ? 'watch' : method === 'GET' && name === undefined ? 'list' : verbs[method]
+  const place = [namespace, name].filter(part => part !== undefined && part !== '').join('/')
+  return [verb, subresource && `${subresource} of`, nameOfKind(kind), place].filter(Boolean).join(' ')
+}
+
+function selection({ labelSelector, fieldSelector }: ListOptions) {
+  return { labelSelector, fieldSelector }
+}
+
+function writeQuery({ isDryRun, fieldManager }: WriteOptions, clientName: string) {
+  return { dryRun: isDryRun === true ? 'All' : undefined, fieldManager: fieldManager ?? clientName }
+}
+
+function withPreconditions(body: object, { uid, resourceVersion }: PatchOptions): object {
+  if (uid === undefined && resourceVersion === undefined) return body
+  const metadata = (body as { metadata?: object }).metadata
+  return {
+    ...body,
+    metadata: {
+      ...metadata,
+      ...(uid !== undefined && { uid }),
+      ...(resourceVersion !== undefined && { resourceVersion }),
+    },
+  }
+}
+
+/** Replacing the version by itself changes nothing, and by another one is a conflict; a failed test is only invalid. */
+function preconditionOperations({ uid, resourceVersion }: PatchOptions): JSONPatchOperation[] {
+  const operations: JSONPatchOperation[] = []
+  if (uid !== undefined) operations.push({ op: 'replace', path: '/metadata/uid', value: uid })
+  if (resourceVersion !== undefined) {
+    operations.push({ op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion })
+  }
+  return operations
+}
+
+/** To the server a patch with another uid is an attempt to change it, which is invalid; here it is a conflict. */
+function asUidConflict(error: unknown): unknown {
+  if (!(error instanceof Refusal) || error.reason !== 'Invalid') return error
+  if (!error.causes.some(cause => cause.field === 'metadata.uid')) return error
+  return new Refusal(error.message, { reason: 'Conflict', code: 409, causes: error.causes }, { cause: error })
+}
+
+function metaOf(object: object, { name, namespace }: ObjectRef): object {
+  const metadata = (object as { metadata?: object }).metadata
+  return { ...metadata, name, ...(namespace !== undefined && { namespace }) }
+}
+
+function readObject(response: WireResponse, call: Call): unknown {
+  const value = typeof response.body === 'string' ? tryParse(response.body) : undefined
+  if (typeof value === 'object' && value !== null) return value
+  throw unreadable(describe(call), 'the answer is no JSON object', undefined, call.method !== 'GET')
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return parseBody(text)
+  } catch {
+    return undefined
+  }
+}
+
+function unreadable(what: string, found: string, cause?: unknown, mayHaveHappened = false): Refusal {
+  return new Refusal(`${what}: ${found}`, { reason: 'Unreadable', code: 0, mayHaveHappened }, { cause })
+}
+
+function cancelled(what: string, cause: unknown, mayHaveHappened = false): Refusal {
+  return new Refusal(`${what}: cancelled`, { reason: 'Cancelled', code: 0, mayHaveHappened }, { cause })
+}

@@ -1,0 +1,125 @@
+// Which version of a kind does this server serve? The answer is kept: a kind that is there is asked about again only when
+// somebody met a "not installed" or after a long while (another version may be preferred by then), one that is not there
+// at most every few seconds however many ask.
+//
+//   unknown --found--> served --forget, or old--> unknown
+//      |  ^
+//      |  `--after a while-- absent
+//      `-------not found------^
+
+import { type Clock, pause } from '../runtime/clock.ts'
+import { Cancelled } from '../runtime/verdict.ts'
+import { parseBody } from './body.ts'
+import { type Kind, nameOfKind } from './object.ts'
+import { Refusal, toRefusal } from './refusal.ts'
+import { type Wire, WireError } from './wire.ts'
+
+export interface Discovery {
+  /** The preferred version that is served; undefined when the kind is not installed. */
+  find(kind: Kind, signal?: AbortSignal): Promise<string | undefined>
+  /** The same, as a client needs it: rejects with `NotInstalled`. */
+  versionOf(kind: Kind, signal?: AbortSignal): Promise<string>
+  /** What is known about the kind turned out to be wrong. */
+  forget(kind: Kind): void
+}
+
+export interface DiscoveryOptions {
+  readonly wire: Wire
+  readonly clock: Clock
+  readonly name: string
+  /** How long "not installed" is believed. */
+  readonly absentMs?: number
+  /** How long a version is believed without anybody doubting it. */
+  readonly servedMs?: number
+  readonly timeoutMs?: number
+}
+
+interface Known {
+  readonly version: string | undefined
+  readonly untilMs: number
+}
+
+export function createDiscovery(options: DiscoveryOptions): Discovery {
+  const { clock, absentMs = 2_000, servedMs = 10 * 60_000 } = options
+  const known = new Map<string, Known>()
+  const asking = new Map<string, Promise<string | undefined>>()
+
+  async function ask(kind: Kind): Promise<string | undefined> {
+    for (const version of kind.versions) {
+      const plurals = await resourcesOf(options, kind.group, version)
+      if (plurals?.has(kind.plural)) return version
+    }
+    return undefined
+  }
+
+  async function find(kind: Kind): Promise<string | undefined> {
+    const key = nameOfKind(kind)
+    const before = known.get(key)
+    if (before !== undefined && clock.monotonicMs() < before.untilMs) return before.version
+    const underWay = asking.get(key)
+    if (underWay !== undefined) return underWay
+    const answer = ask(kind).finally(() => asking.delete(key))
+    asking.set(key, answer)
+    const version = await answer
+    known.set(key, { version, untilMs: clock.monotonicMs() + (version === undefined ? absentMs : servedMs) })
+    return version
+  }
+
+  return {
+    find,
+    async versionOf(kind) {
+      const version = await find(kind)
+      if (version !== undefined) return version
+      throw new Refusal(`${nameOfKind(kind)} is not installed`, { reason: 'NotInstalled', code: 404 })
+    },
+    forget(kind) {
+      if (known.get(nameOfKind(kind))?.version !== undefined) known.delete(nameOfKind(kind))
+    },
+  }
+}
+
+/** For kinds that every server has: no question is asked. */
+export function firstVersion(kind: Kind): Promise<string> {
+  return Promise.resolve(kind.versions[0])
+}
+
+/** The plurals of a group in one version; undefined when there is no such version. */
+async function resourcesOf(
+  options: DiscoveryOptions,
+  group: string,
+  version: string,
+): Promise<ReadonlySet<string> | undefined> {
+  const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
+  const what = `discover ${path}`
+  const abort = new AbortController()
+  const done = new AbortController()
+  const { clock, wire, name, timeoutMs = 15_000 } = options
+  void pause(clock, timeoutMs, done.signal).then(() => {
+    if (!done.signal.aborted) abort.abort(new Cancelled('deadline'))
+  })
+  try {
+    const headers = { accept: 'application/json', 'user-agent': name }
+    const { status, headers: answered, body } = await wire({ method: 'GET', path, headers, signal: abort.signal })
+    if (status === 404) return undefined
+    const parsed = typeof body === 'string' ? tryParse(body) : undefined
+    if (status !== 200) {
+      throw toRefusal({ what, isWrite: false, code: status, status: parsed, retryAfter: answered['retry-after'] })
+    }
+    const list = parsed as { resources?: { name?: string }[] | null } | undefined
+    if (list === undefined) throw new Refusal(`${what}: the answer is no JSON`, { reason: 'Unreadable', code: status })
+    return new Set((list.resources ?? []).map(resource => resource.name ?? ''))
+  } catch (error) {
+    if (!(error instanceof WireError) && !abort.signal.aborted) throw error
+    throw new Refusal(`${what}: no answer`, { reason: 'Unreachable', code: 0 }, { cause: error })
+  } finally {
+    done.abort()
+  }
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return parseBody(text)
+  } catch {
+    return undefined
+  }
+}

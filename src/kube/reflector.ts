@@ -1,0 +1,365 @@
+// Keeps a cache equal to one kind on the server, for as long as it is not told to stop. Nothing that a server, a network
+// or a clock can do ends it.
+//
+//                      start
+//                        |
+//                        v       not installed         .--------------------.
+//     .------------> LISTING --------------------> NOT INSTALLED --recheck--'
+//     |                |   \ failed, or older than         |
+//     | after a delay  |    \ what was seen                | found
+//     |                |     v                             |
+//     |                |   BACKING OFF (to listing)        |
+//     |                |     |                             |
+//     '----------------|-----'<----------------------------'
+//     |                | all pages read: swapped in at once
+//     |                v
+//     |   .-------> WATCHING ------------------.
+//     |   |            |  ended in good order, | or silent for too long: again at once, from the last version
+//     |   |            |  <--------------------'
+//     |   |            | failed
+//     |   '-- BACKING OFF (to watching, from the last version)
+//     |                | gone (as a code or inside the stream), unreadable: the stream can no longer be believed
+//     '----------------'
+//
+// - A list is applied whole or not at all. A list older than what was seen is refused and asked for again; only when the
+//   server insists for minutes (its data was restored from a backup) is its word taken.
+// - Bookmarks are asked for and move the version on, so a quiet kind does not fall out of the server's memory.
+// - Every stream has an idle clock: without a byte for so long it is given up. The server is also asked to end it in good
+//   order after some minutes, a different number each time.
+// - An event at or below the version that is known tells nothing new and is dropped.
+// - A delay follows a failure, never a success: the first event after a lull is not late.
+// - Events only change the cache; whoever listens to the cache cannot stop the stream by throwing.
+
+import { type Backoff, backoffMs } from '../runtime/backoff.ts'
+import { type Clock, pause } from '../runtime/clock.ts'
+import type { Random } from '../runtime/random.ts'
+import { Cancelled, type CancelReason } from '../runtime/verdict.ts'
+import { describeError, type Log } from '../telemetry/log.ts'
+import type { Cache } from './cache.ts'
+import type { Client } from './client.ts'
+import { isOlder, type Kind, type KubeObject, nameOfKind } from './object.ts'
+import { isRefusal, Refusal } from './refusal.ts'
+
+export type ReflectorState = 'empty' | 'listing' | 'watching' | 'backing off' | 'not installed' | 'stopped'
+
+export interface ReflectorMetrics {
+  /** A whole list was swapped in. */
+  listed(kind: string, objects: number, tookMs: number): void
+  /** A stream ended, and why. */
+  streamEnded(kind: string, why: StreamEnd['kind']): void
+  state(kind: string, state: ReflectorState): void
+}
+
+export interface ReflectorOptions<T extends KubeObject, I extends string> {
+  readonly kind: Kind<T>
+  readonly cache: Cache<T, I>
+  readonly client: Pick<Client, 'listPage' | 'watch'>
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  /** Told when the kind turned out not to be served: what was known about its version is wrong. */
+  readonly onNotInstalled?: () => void
+  readonly namespace?: string
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+  readonly metrics?: ReflectorMetrics
+  readonly timing?: Partial<ReflectorTiming>
+}
+
+export interface ReflectorTiming {
+  readonly pageSize: number
+  /** A server sends a bookmark every minute: two and a half without a byte mean that nobody is there. */
+  readonly idleMs: number
+  /** Streams are ended by the server after this long, or up to twice as long. */
+  readonly streamSecondsMin: number
+  /** How often a kind that is not installed is looked for. */
+  readonly recheckMs: number
+  /** A kind that is missing for so long is gone, and its objects with it; a server that starts may miss it for moments. */
+  readonly goneAfterMs: number
+  /** A server that shows an older world for so long was restored, and is believed. */
+  readonly believeOlderAfterMs: number
+  /** A stream that lived so long was a success, even without an event. */
+  readonly provenMs: number
+  readonly backoff: Backoff
+}
+
+export const reflectorTiming: ReflectorTiming = {
+  pageSize: 500,
+  idleMs: 150_000,
+  streamSecondsMin: 300,
+  recheckMs: 5_000,
+  goneAfterMs: 30_000,
+  believeOlderAfterMs: 120_000,
+  provenMs: 10_000,
+  backoff: { firstMs: 200, maxMs: 30_000, factor: 2, jitter: 0.5 },
+}
+
+export type StreamEnd =
+  | { readonly kind: 'ended' }
+  | { readonly kind: 'idle' }
+  | { readonly kind: 'gone'; readonly error: unknown }
+  | { readonly kind: 'unreadable'; readonly error: unknown }
+  | { readonly kind: 'failed'; readonly error: unknown }
+
+export class Reflector<T extends KubeObject, I extends string = never> {
+  readonly name: string
+  readonly #options: ReflectorOptions<T, I>
+  readonly #timing: ReflectorTiming
+  readonly #abort = new AbortController()
+  #state: ReflectorState = 'empty'
+  #life: Promise<void> | undefined
+  #failures = 0
+  /** Streams in a row that ended before they showed anything. */
+  #quickEnds = 0
+  #missingSinceMs: number | undefined
+  #olderSinceMs: number | undefined
+
+  constructor(options: ReflectorOptions<T, I>) {
+    this.name = nameOfKind(options.kind)
+    this.#options = options
+    this.#timing = { ...reflectorTiming, ...options.timing }
+  }
+
+  get state(): ReflectorState {
+    return this.#state
+  }
+
+  /** False while the server does not know the kind: an empty cache then says nothing about what was. */
+  get isInstalled(): boolean {
+    return this.#missingSinceMs === undefined
+  }
+
+  start(): void {
+    this.#life ??= this.#live()
+  }
+
+  synced(signal?: AbortSignal): Promise<void> {
+    return this.#options.cache.synced(signal)
+  }
+
+  async stop(reason: CancelReason): Promise<void> {
+    this.#abort.abort(new Cancelled(reason))
+    await this.#life
+    this.#enter('stopped')
+  }
+
+  async #live(): Promise<void> {
+    const { signal } = this.#abort
+    let next: 'list' | 'watch' = 'list'
+    while (!signal.aborted) {
+      try {
+        next = next === 'list' ? await this.#list() : await this.#watch()
+      } catch (error) {
+        // Only a mistake in this file ends here; it must not make the cache deaf.
+        this.#options.log.error('the reflector stumbled and lists again', { kind: this.name, error })
+        next = 'list'
+        await this.#backOff(error)
+      }
+    }
+  }
+
+  async #list(): Promise<'list' | 'watch'> {
+    const { cache, clock, log } = this.#options
+    this.#enter('listing')
+    const startMs = clock.monotonicMs()
+    try {
+      const { items, version } = await this.#readPages()
+      this.#missingSinceMs = undefined
+      if (!this.#mayBelieve(version)) {
+        log.info('the server showed an older world than before, asking again', {
+          kind: this.name,
+          seen: cache.version,
+          shown: version,
+        })
+        await this.#backOff(undefined)
+        return 'list'
+      }
+      cache.replace(items, version)
+      this.#failures = 0
+      this.#options.metrics?.listed(this.name, items.length, clock.monotonicMs() - startMs)
+      return 'watch'
+    } catch (error) {
+      if (this.#abort.signal.aborted) return 'list'
+      if (isRefusal(error, 'NotInstalled')) await this.#waitUntilInstalled()
+      else await this.#backOff(error)
+      return 'list'
+    }
+  }
+
+  async #readPages(): Promise<{ items: T[]; version: string }> {
+    const { client, kind } = this.#options
+    const select = { ...this.#selection(), limit: this.#timing.pageSize, signal: this.#abort.signal }
+    const items: T[] = []
+    let page = await client.listPage(kind, select)
+    const version = page.resourceVersion
+    for (;;) {
+      for (const item of page.items) items.push(this.#trim(item))
+      if (page.continueAt === undefined) return { items, version }
+      page = await client.listPage(kind, { ...select, continueAt: page.continueAt })
+    }
+  }
+
+  /** An older list is not believed, unless the server has insisted for long enough. */
+  #mayBelieve(version: string): boolean {
+    const { cache, clock, log } = this.#options
+    if (cache.version === '' || !isOlder(version, cache.version)) {
+      this.#olderSinceMs = undefined
+      return true
+    }
+    this.#olderSinceMs ??= clock.monotonicMs()
+    if (clock.monotonicMs() - this.#olderSinceMs < this.#timing.believeOlderAfterMs) return false
+    log.error('the server insists on an older world, it was restored', { kind: this.name, shown: version })
+    this.#olderSinceMs = undefined
+    // Versions start anew: what is known is dropped, or its higher versions would hide the restored ones.
+    cache.replace([], version)
+    return true
+  }
+
+  async #waitUntilInstalled(): Promise<void> {
+    const { cache, clock, random, onNotInstalled } = this.#options
+    this.#enter('not installed')
+    onNotInstalled?.()
+    this.#missingSinceMs ??= clock.monotonicMs()
+    if (cache.size > 0 && clock.monotonicMs() - this.#missingSinceMs >= this.#timing.goneAfterMs) {
+      cache.replace([], cache.version)
+    }
+    if (cache.size === 0) cache.markSynced()
+    await pause(clock, this.#timing.recheckMs * (0.75 + random() / 2), this.#abort.signal)
+  }
+
+  async #watch(): Promise<'list' | 'watch'> {
+    const { clock, log, metrics } = this.#options
+    this.#enter('watching')
+    const startMs = clock.monotonicMs()
+    const before = this.#options.cache.version
+    const end = await this.#follow()
+    if (this.#abort.signal.aborted) return 'watch'
+    metrics?.streamEnded(this.name, end.kind)
+    const isProven = this.#options.cache.version !== before || clock.monotonicMs() - startMs >= this.#timing.provenMs
+    if (isProven) this.#failures = 0
+    this.#quickEnds = isProven ? 0 : this.#quickEnds + 1
+    switch (end.kind) {
+      case 'ended':
+      case 'idle':
+        await this.#slowDown(undefined)
+        return 'watch'
+      case 'gone':
+      case 'unreadable':
+        log.debug('the stream cannot be continued, listing again', { kind: this.name, error: describeError(end.error) })
+        await this.#slowDown(end.error)
+        return 'list'
+      case 'failed':
+        if (isRefusal(end.error, 'NotInstalled')) return 'list'
+        await this.#backOff(end.error)
+        return mayResume(end.error) ? 'watch' : 'list'
+    }
+  }
+
+  /** Once is an orderly end; a server that ends every stream at once is failing, however politely. */
+  async #slowDown(error: unknown): Promise<void> {
+    if (this.#quickEnds > 1) await this.#backOff(error)
+  }
+
+  async #follow(): Promise<StreamEnd> {
+    const { client, kind, cache, clock, random } = this.#options
+    const { idleMs, streamSecondsMin } = this.#timing
+    const stream = new AbortController()
+    const forward = () => stream.abort(this.#abort.signal.reason)
+    this.#abort.signal.addEventListener('abort', forward, { once: true })
+    let aliveMs = clock.monotonicMs()
+    let isIdle = false
+    let cancelIdle = () => {}
+    const armIdle = () => {
+      cancelIdle = clock.setTimer(aliveMs + idleMs - clock.monotonicMs(), () => {
+        if (clock.monotonicMs() - aliveMs < idleMs) return armIdle()
+        isIdle = true
+        stream.abort(new Cancelled('deadline'))
+      })
+    }
+    try {
+      const events = await client.watch(kind, {
+        ...this.#selection(),
+        resourceVersion: cache.version,
+        timeoutSeconds: Math.floor(streamSecondsMin * (1 + random())),
+        onBytes: () => {
+          aliveMs = clock.monotonicMs()
+        },
+        signal: stream.signal,
+      })
+      aliveMs = clock.monotonicMs()
+      armIdle()
+      for await (const event of events) {
+        if (event.type === 'ERROR') return toStreamEnd(event.refusal)
+        if (event.type !== 'BOOKMARK') this.#apply(event.type, event.object)
+        else if (isOlder(event.resourceVersion, cache.version)) return { kind: 'gone', error: laggard }
+        else cache.bookmark(event.resourceVersion)
+        if (stream.signal.aborted) break
+      }
+      return isIdle ? { kind: 'idle' } : { kind: 'ended' }
+    } catch (error) {
+      return isIdle ? { kind: 'idle' } : toStreamEnd(error)
+    } finally {
+      cancelIdle()
+      this.#abort.signal.removeEventListener('abort', forward)
+      stream.abort(new Cancelled('not-needed'))
+    }
+  }
+
+  #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {
+    const { cache } = this.#options
+    if (isOlder(object.metadata.resourceVersion ?? '', cache.version)) return
+    if (type === 'DELETED') cache.remove(object)
+    else cache.put(this.#trim(object))
+  }
+
+  async #backOff(error: unknown): Promise<void> {
+    const { clock, random, log } = this.#options
+    this.#failures++
+    const askedMs = error instanceof Refusal ? (error.retryAfterMs ?? 0) : 0
+    const delayMs = Math.max(
+      askedMs,
+      backoffMs(Math.max(this.#failures, this.#quickEnds), this.#timing.backoff, random),
+    )
+    this.#enter('backing off')
+    if (error !== undefined) {
+      log.info('cannot follow the server, trying again', { kind: this.name, delayMs, error: describeError(error) })
+    }
+    await pause(clock, delayMs, this.#abort.signal)
+  }
+
+  /** Who wrote which field is of no use to a reader and is half of the bytes. */
+  #trim(object: T): T {
+    if (!('managedFields' in object.metadata)) return object
+    const { managedFields: _, ...metadata } = object.metadata
+    return { ...object, metadata }
+  }
+
+  #selection() {
+    const { namespace, labelSelector, fieldSelector } = this.#options
+    return {
+      ...(namespace !== undefined && { namespace }),
+      ...(labelSelector !== undefined && { labelSelector }),
+      ...(fieldSelector !== undefined && { fieldSelector }),
+    }
+  }
+
+  #enter(state: ReflectorState): void {
+    if (this.#state === state) return
+    this.#state = state
+    this.#options.metrics?.state(this.name, state)
+  }
+}
+
+/** A server that is behind what was seen would keep silent until it has caught up, or for ever if it was restored. */
+const laggard = new Error('the server is behind what was seen')
+
+/** Without an answer, or asked to wait, the stream is only interrupted; any other refusal may be about the version. */
+function mayResume(error: unknown): boolean {
+  return isRefusal(error, 'Unreachable', 'TooManyRequests', 'Unavailable')
+}
+
+function toStreamEnd(error: unknown): StreamEnd {
+  if (isRefusal(error, 'Gone')) return { kind: 'gone', error }
+  if (isRefusal(error, 'Unreadable')) return { kind: 'unreadable', error }
+  return { kind: 'failed', error }
+}

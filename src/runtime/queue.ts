@@ -1,0 +1,283 @@
+// A queue of keys: each key names something to look at, never what happened to it.
+//
+//                mark / due                    run
+//   (absent) ---------------> ready ------------------------> running
+//       ^  \                    ^                              |   | mark
+//       |   \ markAfter         | due                          |   v
+//       |    `----> waiting ----'        done                  | running, and marked
+//       `------------------------------------------------------'   `--> ready
+//
+// - A key is never run twice at once; one that is marked while it runs is run again.
+// - A mark is never forgotten. Of several delays the earliest counts. What a pass itself asked for is replaced by what
+//   the next pass asks for, because that one has seen more.
+// - Keys are taken from their groups in turn, first in first out within one: a group of a million keys does not hold up
+//   a group of one.
+// - A key that fails waits longer each time and holds up nobody; a mark from outside ends its wait.
+
+import { type Backoff, backoffMs } from './backoff.ts'
+import type { CancelTimer, Clock } from './clock.ts'
+import { Fifo } from './fifo.ts'
+import type { Random } from './random.ts'
+
+/** What a pass wants to happen next with its key. */
+export type Next =
+  | { readonly kind: 'done' }
+  /** There is more to do: behind the others, without a delay. */
+  | { readonly kind: 'again' }
+  | { readonly kind: 'after'; readonly delayMs: number }
+  /** It failed: later, and later still the next time. */
+  | { readonly kind: 'retry'; readonly atLeastMs?: number; readonly firstAtOnce?: boolean }
+
+export interface QueueOptions {
+  readonly clock: Clock
+  readonly random: Random
+  /** Keys worked on at once. */
+  readonly concurrency: number
+  /** Works on one key. It may not throw. */
+  readonly run: (key: string) => Promise<Next>
+  readonly groupOf?: (key: string) => string
+  readonly backoff?: Backoff
+  readonly onWaited?: (waitedMs: number) => void
+  readonly onDepth?: (ready: number, running: number) => void
+}
+
+export const retryBackoff: Backoff = { firstMs: 20, maxMs: 5 * 60_000, factor: 2, jitter: 0.5 }
+
+/** A pass that asks for more this often in a row is going in circles, and is slowed down like one that fails. */
+const againInARowMax = 100
+
+interface Item {
+  readonly key: string
+  state: 'idle' | 'ready' | 'running'
+  isMarked: boolean
+  readySinceMs: number
+  /** Asked for from outside; kept through passes that start before it is due. */
+  wishedAtMs: number | undefined
+  /** Asked for by the last pass. */
+  ownAtMs: number | undefined
+  cancelTimer: CancelTimer | undefined
+  failures: number
+  agains: number
+}
+
+export class WorkQueue {
+  readonly #options: QueueOptions
+  readonly #items = new Map<string, Item>()
+  /** Groups with ready keys, in the order of their turns. */
+  readonly #groups = new Map<string, Fifo<Item>>()
+  #turns: Fifo<string> = new Fifo()
+  #ready = 0
+  #running = 0
+  #isStarted = false
+  #isStopped = false
+  #isPumpDue = false
+  #onIdle: (() => void)[] = []
+
+  constructor(options: QueueOptions) {
+    this.#options = options
+  }
+
+  /** The key is looked at as soon as there is room. */
+  mark(key: string): void {
+    if (this.#isStopped) return
+    const item = this.#item(key)
+    if (item.state === 'running') {
+      item.isMarked = true
+      return
+    }
+    this.#makeReady(item)
+  }
+
+  /** The key is looked at after the delay at the latest. */
+  markAfter(key: string, delayMs: number): void {
+    if (this.#isStopped) return
+    if (delayMs <= 0) return this.mark(key)
+    const item = this.#item(key)
+    const dueMs = this.#options.clock.monotonicMs() + delayMs
+    if (item.wishedAtMs !== undefined && item.wishedAtMs <= dueMs) return
+    item.wishedAtMs = dueMs
+    this.#arm(item)
+  }
+
+  start(): void {
+    this.#isStarted = true
+    this.#pumpSoon()
+  }
+
+  /** Takes nothing more; resolves when what runs has ended. */
+  stop(): Promise<void> {
+    this.#isStopped = true
+    for (const item of this.#items.values()) item.cancelTimer?.()
+    this.#items.clear()
+    this.#groups.clear()
+    this.#turns = new Fifo()
+    this.#ready = 0
+    this.#tellDepth()
+    if (this.#running === 0) return Promise.resolve()
+    return new Promise(resolve => this.#onIdle.push(resolve))
+  }
+
+  /** Keys that are ready and wait for room. */
+  get depth(): number {
+    return this.#ready
+  }
+
+  get running(): number {
+    return this.#running
+  }
+
+  /** Keys known in any state: ready, running or waiting for their time. */
+  get size(): number {
+    return this.#items.size
+  }
+
+  /** How long the key that has been ready for longest has waited. Looks at every key, so not for every pass. */
+  oldestMs(): number {
+    const nowMs = this.#options.clock.monotonicMs()
+    let oldest = 0
+    for (const item of this.#items.values()) {
+      if (item.state === 'ready') oldest = Math.max(oldest, nowMs - item.readySinceMs)
+    }
+    return oldest
+  }
+
+  #item(key: string): Item {
+    const known = this.#items.get(key)
+    if (known !== undefined) return known
+    const item: Item = {
+      key,
+      state: 'idle',
+      isMarked: false,
+      readySinceMs: 0,
+      wishedAtMs: undefined,
+      ownAtMs: undefined,
+      cancelTimer: undefined,
+      failures: 0,
+      agains: 0,
+    }
+    this.#items.set(key, item)
+    return item
+  }
+
+  #makeReady(item: Item): void {
+    if (item.state === 'ready') return
+    item.state = 'ready'
+    item.readySinceMs = this.#options.clock.monotonicMs()
+    const group = this.#options.groupOf?.(item.key) ?? ''
+    let waiting = this.#groups.get(group)
+    if (waiting === undefined) {
+      waiting = new Fifo()
+      this.#groups.set(group, waiting)
+      this.#turns.push(group)
+    }
+    waiting.push(item)
+    this.#ready++
+    this.#pumpSoon()
+  }
+
+  /** Marks come in bursts, in the middle of somebody's work: passes begin after it. */
+  #pumpSoon(): void {
+    if (this.#isPumpDue || !this.#isStarted) return
+    this.#isPumpDue = true
+    queueMicrotask(() => {
+      this.#isPumpDue = false
+      this.#pump()
+    })
+  }
+
+  #pump(): void {
+    while (this.#running < this.#options.concurrency) {
+      const item = this.#take()
+      if (item === undefined) break
+      void this.#work(item)
+    }
+    this.#tellDepth()
+  }
+
+  #take(): Item | undefined {
+    const group = this.#turns.shift()
+    if (group === undefined) return undefined
+    const waiting = this.#groups.get(group)
+    const item = waiting?.shift()
+    if (waiting !== undefined && waiting.size > 0) this.#turns.push(group)
+    else this.#groups.delete(group)
+    if (item !== undefined) this.#ready--
+    return item
+  }
+
+  async #work(item: Item): Promise<void> {
+    const nowMs = this.#options.clock.monotonicMs()
+    this.#running++
+    item.state = 'running'
+    item.isMarked = false
+    item.ownAtMs = undefined
+    if (item.wishedAtMs !== undefined && item.wishedAtMs <= nowMs) item.wishedAtMs = undefined
+    this.#arm(item)
+    this.#options.onWaited?.(nowMs - item.readySinceMs)
+    const next = await this.#options.run(item.key)
+    this.#running--
+    if (this.#isStopped) {
+      if (this.#running === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
+      return
+    }
+    item.state = 'idle'
+    this.#follow(item, next)
+    this.#pumpSoon()
+  }
+
+  #follow(item: Item, next: Next): void {
+    const delayMs = this.#delay(item, next)
+    if (item.isMarked || delayMs === 0) return this.#makeReady(item)
+    if (delayMs !== undefined) item.ownAtMs = this.#options.clock.monotonicMs() + delayMs
+    this.#arm(item)
+    if (item.cancelTimer === undefined && item.failures === 0) this.#items.delete(item.key)
+  }
+
+  /** How long the key rests by its own wish; undefined: until it is marked. */
+  #delay(item: Item, next: Next): number | undefined {
+    const { backoff = retryBackoff, random } = this.#options
+    if (next.kind === 'retry') {
+      item.failures++
+      item.agains = 0
+      const isAtOnce = next.firstAtOnce === true && item.failures === 1
+      return Math.max(next.atLeastMs ?? 0, isAtOnce ? 0 : backoffMs(item.failures, backoff, random))
+    }
+    item.failures = 0
+    if (next.kind === 'again') {
+      item.agains++
+      return item.agains <= againInARowMax ? 0 : backoffMs(item.agains - againInARowMax, backoff, random)
+    }
+    item.agains = 0
+    return next.kind === 'after' ? Math.max(0, next.delayMs) : undefined
+  }
+
+  #arm(item: Item): void {
+    item.cancelTimer?.()
+    item.cancelTimer = undefined
+    const dueMs = Math.min(item.wishedAtMs ?? Number.POSITIVE_INFINITY, item.ownAtMs ?? Number.POSITIVE_INFINITY)
+    if (dueMs === Number.POSITIVE_INFINITY) return
+    const { clock } = this.#options
+    item.cancelTimer = clock.setTimer(dueMs - clock.monotonicMs(), () => {
+      item.cancelTimer = undefined
+      this.#due(item)
+    })
+  }
+
+  #due(item: Item): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    // Timers may fire a little early by another clock's measure; the wish is kept until it is really due.
+    if (Math.min(item.wishedAtMs ?? Number.POSITIVE_INFINITY, item.ownAtMs ?? Number.POSITIVE_INFINITY) > nowMs) {
+      return this.#arm(item)
+    }
+    if (item.state === 'running') {
+      item.isMarked = true
+      item.wishedAtMs = undefined
+      return
+    }
+    this.#makeReady(item)
+  }
+
+  #tellDepth(): void {
+    this.#options.onDepth?.(this.#ready, this.#running)
+  }
+}

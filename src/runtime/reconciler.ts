@@ -1,0 +1,168 @@
+// The contract of a pass: it is given a key, looks at the world as it is, does what is missing, and says when it wants to
+// look again. Everything around it is done here, once: an error backs off, a conflict looks again, a terminal error waits
+// for a change, an exception is an error like any other, a cancelled pass is nobody's failure, and every pass has an id
+// that its log lines carry.
+
+import { describeError, type Log } from '../telemetry/log.ts'
+import type { Backoff } from './backoff.ts'
+import type { Clock } from './clock.ts'
+import { noMetrics, type PassOutcome, type RuntimeMetrics } from './metrics.ts'
+import { type Next, WorkQueue } from './queue.ts'
+import type { Random } from './random.ts'
+import { Cancelled, type CancelReason, toError, verdictOf } from './verdict.ts'
+
+/** What a pass answers. */
+export type PassResult = Exclude<Next, { kind: 'retry' }>
+
+/** Nothing to do until something changes. */
+export function done(): PassResult {
+  return { kind: 'done' }
+}
+
+/** Look once more, behind the others. */
+export function again(): PassResult {
+  return { kind: 'again' }
+}
+
+/** Look again after so long, or earlier if something changes. */
+export function after(delayMs: number): PassResult {
+  return { kind: 'after', delayMs }
+}
+
+export interface Pass {
+  readonly key: string
+  /** In every log line and, as a header, in every request of this pass. */
+  readonly id: string
+  readonly log: Log
+  /** Aborted with a `Cancelled` when the process stops, the lease is lost or the pass takes too long. */
+  readonly signal: AbortSignal
+}
+
+export interface ReconcilerDefinition {
+  /** `claim.binding`: the same word in logs, metrics and docs. */
+  readonly name: string
+  readonly reconcile: (key: string, pass: Pass) => Promise<PassResult>
+  /** Keys worked on at once. */
+  readonly concurrency?: number
+  /** Keys of one group wait for each other, groups do not: a pool, a namespace. */
+  readonly groupOf?: (key: string) => string
+  readonly backoff?: Backoff
+  /** A pass that takes longer is told to stop. */
+  readonly passMsMax?: number
+}
+
+export interface Reconciler extends ReconcilerDefinition {
+  readonly concurrency: number
+  readonly passMsMax: number
+}
+
+export function defineReconciler(definition: ReconcilerDefinition): Reconciler {
+  return { concurrency: 8, passMsMax: 60_000, ...definition }
+}
+
+export interface ReconcilerParts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly metrics?: RuntimeMetrics
+}
+
+export interface RunningReconciler {
+  readonly name: string
+  mark(key: string): void
+  markAfter(key: string, delayMs: number): void
+  start(): void
+  /** Tells running passes why they should end; resolves when they have. */
+  stop(reason: CancelReason): Promise<void>
+  readonly depth: number
+  readonly running: number
+  readonly size: number
+  oldestMs(): number
+}
+
+/** Keys may be marked at once; passes begin with `start`. */
+export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): RunningReconciler {
+  const { name } = reconciler
+  const { clock, random, metrics = noMetrics } = parts
+  const log = parts.log.with({ reconciler: name })
+  const passes = new Set<AbortController>()
+
+  async function run(key: string): Promise<Next> {
+    const id = passId(random)
+    const passLog = log.with({ key, reconcileId: id })
+    const abort = new AbortController()
+    passes.add(abort)
+    const startMs = clock.monotonicMs()
+    const cancelDeadline = clock.setTimer(reconciler.passMsMax, () => abort.abort(new Cancelled('deadline')))
+    const [outcome, next] = await attempt(reconciler, { key, id, log: passLog, signal: abort.signal })
+    cancelDeadline()
+    passes.delete(abort)
+    metrics.passed(name, outcome, clock.monotonicMs() - startMs)
+    return next
+  }
+
+  const queue = new WorkQueue({
+    clock,
+    random,
+    run,
+    concurrency: reconciler.concurrency,
+    onWaited: waitedMs => metrics.waited(name, waitedMs),
+    onDepth: (ready, running) => metrics.depth(name, ready, running),
+    ...(reconciler.groupOf && { groupOf: reconciler.groupOf }),
+    ...(reconciler.backoff && { backoff: reconciler.backoff }),
+  })
+  return {
+    name,
+    mark: key => queue.mark(key),
+    markAfter: (key, delayMs) => queue.markAfter(key, delayMs),
+    start: () => queue.start(),
+    stop(reason) {
+      const stopped = queue.stop()
+      for (const pass of passes) pass.abort(new Cancelled(reason))
+      return stopped
+    },
+    get depth() {
+      return queue.depth
+    },
+    get running() {
+      return queue.running
+    },
+    get size() {
+      return queue.size
+    },
+    oldestMs: () => queue.oldestMs(),
+  }
+}
+
+async function attempt({ reconcile }: Reconciler, pass: Pass): Promise<[PassOutcome, Next]> {
+  try {
+    const result = await reconcile(pass.key, pass)
+    return [result.kind, result]
+  } catch (thrown) {
+    const error = toError(thrown)
+    const reason: unknown = pass.signal.reason
+    if (reason instanceof Cancelled && reason.reason !== 'deadline') return ['cancelled', { kind: 'done' }]
+    return judge(error, pass.log)
+  }
+}
+
+function judge(error: Error, log: Log): [PassOutcome, Next] {
+  const verdict = verdictOf(error)
+  switch (verdict.kind) {
+    case 'look-again':
+      log.debug('looked at an old view, looking again', { error: describeError(error) })
+      return ['conflict', { kind: 'retry', firstAtOnce: true }]
+    case 'terminal':
+      log.error('cannot go on until something changes', { error: describeError(error) })
+      return ['terminal', { kind: 'done' }]
+    case 'retry':
+      log.error('a pass failed and will be tried again', { error: describeError(error) })
+      return ['failed', { kind: 'retry', ...(verdict.atLeastMs !== undefined && { atLeastMs: verdict.atLeastMs }) }]
+  }
+}
+
+function passId(random: Random): string {
+  return Math.floor(random() * 2 ** 32)
+    .toString(16)
+    .padStart(8, '0')
+}

@@ -1,0 +1,43 @@
+// What a failure means for the work that met it. Errors say it of themselves in a field, so the runtime needs no list of
+// error types and knows no server.
+
+export type Verdict =
+  /** The view was old: look again, at once the first time. */
+  | { readonly kind: 'look-again' }
+  /** Trying again cannot help until something changes. */
+  | { readonly kind: 'terminal' }
+  /** Try again later, and not before `atLeastMs` when somebody said so. */
+  | { readonly kind: 'retry'; readonly atLeastMs?: number }
+
+export interface Judged {
+  readonly verdict: Verdict
+}
+
+/** Thrown by a pass when only a change of the world can help. */
+export class TerminalError extends Error implements Judged {
+  override readonly name = 'TerminalError'
+  readonly verdict: Verdict = { kind: 'terminal' }
+}
+
+export type CancelReason = 'shutdown' | 'lost-lease' | 'deadline' | 'not-needed'
+
+/** Why work was stopped from outside. Never a failure of the work. */
+export class Cancelled extends Error {
+  override readonly name = 'Cancelled'
+  readonly reason: CancelReason
+
+  constructor(reason: CancelReason) {
+    super(`cancelled: ${reason}`)
+    this.reason = reason
+  }
+}
+
+export function verdictOf(error: unknown): Verdict {
+  if (error instanceof Error && 'verdict' in error) return (error as Error & Judged).verdict
+  return { kind: 'retry' }
+}
+
+/** Anything can be thrown; whoever handles it wants an Error. */
+export function toError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(`something that is no error was thrown: ${String(thrown)}`)
+}
