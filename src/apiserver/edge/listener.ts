@@ -1,6 +1,7 @@
 // The socket side: TLS, HTTP/1.1 and HTTP/2 on one port, bodies with a bound, streams with back-pressure. It turns what
 // arrives into a `WireRequest`, and a `WireResponse` into what leaves; it knows nothing of Kubernetes.
 
+import { setMaxListeners } from 'node:events'
 import {
   createSecureServer,
   type Http2SecureServer,
@@ -10,7 +11,7 @@ import {
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { bodyBytesMax, bodyMsMax, streamEndMsMax, streamsPerConnectionMax } from '../../limits.ts'
-import { internalError, type FailureStatus, timedOut, tooLarge } from '../status.ts'
+import { type FailureStatus, internalError, timedOut, tooLarge } from '../status.ts'
 import type { Handler } from './handler.ts'
 import type { StreamBody, WireResponse } from './wire.ts'
 
@@ -42,6 +43,8 @@ export function createListener(options: ListenerOptions): Listener {
   const context = () => ({ cert: certificate().certificate, key: certificate().key, ca: ca() })
   const sockets = new Set<Socket>()
   const stopping = new AbortController()
+  // One listener per open stream, of which there may be many.
+  setMaxListeners(0, stopping.signal)
   const server: Http2SecureServer = createSecureServer({
     ...context(),
     allowHTTP1: true,
@@ -200,9 +203,10 @@ function readBody(request: Http2ServerRequest, msMax: number): Promise<ReadBody>
 /** Answers a client that is still sending: what it sends is thrown away until the answer is out, then it is cut off. */
 function sendAndHangUp(request: Http2ServerRequest, response: Http2ServerResponse, answer: WireResponse): void {
   request.resume()
-  response.once('finish', () => {
-    if (request.httpVersionMajor >= 2) response.stream.close()
-  })
+  if (request.httpVersionMajor >= 2) {
+    const { stream } = response
+    stream.once('finish', () => stream.close())
+  }
   send(request, response, answer)
 }
 
