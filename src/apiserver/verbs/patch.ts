@@ -7,7 +7,7 @@ import { invalid } from '../faults.ts'
 import { JSONSyntaxError, parseJSON, stringify } from '../json.ts'
 import { parseMediaType } from '../media.ts'
 import { checkMetadataShape } from '../metadata.ts'
-import { isObject, type JSONValue, type KubeObject, toAPIVersion } from '../object.ts'
+import { isObject, type JSONValue, type KubeObject, setOwn, toAPIVersion } from '../object.ts'
 import { readWriteOptions, type WriteOptions } from '../options.ts'
 import { applyJSONPatch } from '../patch/json-patch.ts'
 import { applyMergePatch } from '../patch/merge-patch.ts'
@@ -37,7 +37,8 @@ export async function patch(call: Call, world: World): Promise<Answer> {
     optionsKind: 'PatchOptions',
     transform: existing => {
       const result = applyPatch(call, language, existing, value)
-      const refuse: Refuse = language === 'strategic' ? why => unfitPatch(value, why) : why => unfit(result, why)
+      const shown = call.served.kind.isCustom ? inOrder(result) : result
+      const refuse: Refuse = language === 'strategic' ? why => unfitPatch(value, why) : why => unfit(shown, why)
       return patched(call, options, existing, { result, duplicates, refuse })
     },
   })
@@ -105,6 +106,15 @@ function patched(
 /** What a patch makes of an object is shown whole when it is no object of its kind any more. */
 function unfit(result: unknown, why: string): StatusError {
   return invalidObject({ group: '', kind: '' }, '', [invalid('patch', stringify(result), why)])
+}
+
+/** A custom object has no struct that would give its fields an order of their own: they are sorted wherever printed. */
+function inOrder(value: JSONValue): JSONValue {
+  if (Array.isArray(value)) return value.map(inOrder)
+  if (!isObject(value)) return value
+  const sorted: Record<string, JSONValue> = {}
+  for (const key of Object.keys(value).sort()) setOwn(sorted, key, inOrder(value[key] ?? null))
+  return sorted
 }
 
 /** A strategic patch is shown itself, not what it makes. */

@@ -56,7 +56,7 @@ export const changing: readonly Scenario[] = [
       `kubectl patch wd one -p '{"spec":{"size":4}}'`,
       `kubectl patch wd one --type=merge -p '{"spec":{"size":40}}'`,
       `kubectl patch wd one --type=merge -p '{"spec":{"nope":4}}'`,
-      `kubectl patch wd one --type=merge -p '{"spec":{"size":"x","colour":7}}'`,
+      `kubectl patch wd one --type=merge -p '{"spec":{"size":"x","colour":7}}' 2>&1 | sort`,
       `kubectl patch wd one --type=merge -p '{"spec":null}'`,
       `kubectl patch wd one --type=merge --subresource=status -p '{"status":{"replicas":2,"note":"x"}}'`,
       `kubectl patch wd one --type=json -p '[{"op":"replace","path":"/spec/colour","value":"blue"}]'`,
