@@ -154,8 +154,11 @@ function refuseBadTimeout(query: URLSearchParams): void {
 function refuseMisplaced({ namespaced, storage }: Resource, request: ResourceRequest): void {
   const { namespace, name, verb, subresource } = request
   const isAcrossNamespaces = namespaced && namespace === ''
-  if (isAcrossNamespaces && name !== '') throw storage.isCustom ? pageNotFound() : noSuchPath()
-  if (isAcrossNamespaces && (verb === 'create' || verb === 'deletecollection')) throw methodNotAllowed()
+  // Across namespaces a custom kind has a list and nothing else; a built-in one at least has a path there.
+  const isWrite = verb === 'create' || verb === 'deletecollection'
+  if (isAcrossNamespaces && storage.isCustom && (name !== '' || isWrite)) throw pageNotFound()
+  if (isAcrossNamespaces && name !== '') throw noSuchPath()
+  if (isAcrossNamespaces && isWrite) throw methodNotAllowed()
   if (name === '' && (verb === 'update' || verb === 'patch')) throw methodNotAllowed()
   if (name !== '' && subresource === '' && verb === 'create') throw methodNotAllowed()
   if (namespace.includes('/')) throw noSuchPath()
