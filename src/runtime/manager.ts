@@ -1,7 +1,7 @@
 // The life of a process that reconciles: sources are started, all of them are waited for, then passes begin; when it is
 // told to stop, passes end before the sources they read from. A reconciler never sees a world that is only half known.
 //
-//   new --start--> starting --all sources synced--> running --stop--> stopping --> stopped
+//   new --start--> starting --all synced, admitted--> running --stop--> stopping --> stopped
 
 import { describeError, type Log } from '../telemetry/log.ts'
 import { type Clock, pause } from './clock.ts'
@@ -30,6 +30,8 @@ export interface ManagerOptions {
   readonly random: Random
   readonly log: Log
   readonly metrics?: RuntimeMetrics
+  /** What else is waited for before passes begin: to be the leader. */
+  readonly admitted?: (signal: AbortSignal) => Promise<void>
   /** How long running passes may take to end. */
   readonly stopMsMax?: number
   /** Told when a task ends by itself or fails: whoever owns the process decides. */
@@ -85,6 +87,7 @@ export class Manager {
     this.#state = 'starting'
     for (const source of this.#sources) source.start()
     await Promise.all(this.#sources.map(source => source.synced(this.#abort.signal)))
+    await this.#options.admitted?.(this.#abort.signal)
     this.#abort.signal.throwIfAborted()
     this.#state = 'running'
     this.#options.log.info('everything is synced, passes begin', { sources: this.#sources.length })

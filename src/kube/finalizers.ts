@@ -1,0 +1,72 @@
+// Our finalizer among others' (I13). The list is one field: whoever writes it writes all of it, so every write carries
+// the version of the list it was computed from, and a conflict means that somebody else changed it. Others' finalizers
+// stay as they are, in their order.
+
+import type { Client } from './client.ts'
+import { type Kind, type KubeObject, refOf } from './object.ts'
+import { isRefusal } from './refusal.ts'
+
+export function hasFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
+  return metadata.finalizers?.includes(finalizer) ?? false
+}
+
+export function isDeleting({ metadata }: KubeObject): boolean {
+  return metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null
+}
+
+/** The list with ours in it, for a patch that also stores something else. */
+export function withFinalizer({ metadata }: KubeObject, finalizer: string): readonly string[] {
+  const { finalizers = [] } = metadata
+  return finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer]
+}
+
+export function withoutFinalizer({ metadata }: KubeObject, finalizer: string): readonly string[] {
+  return (metadata.finalizers ?? []).filter(name => name !== finalizer)
+}
+
+type Patcher = Pick<Client, 'mergePatch'>
+
+/** One write at most. An object that is being deleted takes no new finalizer: it is answered as it is. */
+export async function addFinalizer<T extends KubeObject>(
+  client: Patcher,
+  kind: Kind<T>,
+  object: T,
+  finalizer: string,
+  signal?: AbortSignal,
+): Promise<T> {
+  if (isDeleting(object) || hasFinalizer(object, finalizer)) return object
+  return patchList(client, kind, object, withFinalizer(object, finalizer), signal)
+}
+
+/** One write at most. The answer is the object without ours, or undefined when it is gone. */
+export async function removeFinalizer<T extends KubeObject>(
+  client: Patcher,
+  kind: Kind<T>,
+  object: T,
+  finalizer: string,
+  signal?: AbortSignal,
+): Promise<T | undefined> {
+  if (!hasFinalizer(object, finalizer)) return object
+  try {
+    return await patchList(client, kind, object, withoutFinalizer(object, finalizer), signal)
+  } catch (error) {
+    if (isRefusal(error, 'NotFound')) return undefined
+    throw error
+  }
+}
+
+function patchList<T extends KubeObject>(
+  client: Patcher,
+  kind: Kind<T>,
+  object: T,
+  finalizers: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const { uid, resourceVersion } = object.metadata
+  if (uid === undefined || resourceVersion === undefined) {
+    throw new Error('the finalizers of an object that was never stored cannot be changed')
+  }
+  // A merge patch takes an empty list away only when told so.
+  const patch = { metadata: { finalizers: finalizers.length === 0 ? null : finalizers } }
+  return client.mergePatch(kind, refOf(object), patch, { uid, resourceVersion, ...(signal && { signal }) })
+}

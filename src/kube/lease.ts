@@ -1,0 +1,215 @@
+// Which of several processes works. It only spares wasted work: nothing that must be safe rests on it (I15).
+//
+// A holder believes in itself for `renewMsMax` from the moment *before* it sent the renewal that succeeded. A candidate
+// takes over when it has seen the same record for the record's whole duration by its own clock, which began later than
+// that moment. The first span is shorter than the second, so as long as clocks run at about the same speed at most one
+// believes. The clocks may show different times: stored times are for people, only versions are compared.
+//
+//   candidate --record free, or unchanged for its duration: written--> leading --not renewed in time--> candidate
+//                                                                        `--told to stop: released--> stopped
+
+import { type Clock, pause } from '../runtime/clock.ts'
+import type { Random } from '../runtime/random.ts'
+import { describeError, type Log } from '../telemetry/log.ts'
+import type { Client } from './client.ts'
+import { toMicroTime } from './conditions.ts'
+import { defineKind, type KubeObject } from './object.ts'
+import { isRefusal } from './refusal.ts'
+
+export interface LeaseSpec {
+  readonly holderIdentity?: string
+  readonly leaseDurationSeconds?: number
+  readonly acquireTime?: string
+  readonly renewTime?: string
+  readonly leaseTransitions?: number
+}
+
+export interface Lease extends KubeObject {
+  readonly spec?: LeaseSpec
+}
+
+export const leases = defineKind<Lease>({
+  group: 'coordination.k8s.io',
+  versions: ['v1'],
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+})
+
+export interface ElectionOptions {
+  readonly client: Pick<Client, 'get' | 'create' | 'update'>
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly namespace: string
+  readonly name: string
+  /** Unlike any other process's, also unlike this one's before its restart. */
+  readonly identity: string
+  readonly durationSeconds?: number
+  /** How long a holder believes in itself without a renewal. */
+  readonly renewMsMax?: number
+  /** Between two tries or renewals. */
+  readonly periodMs?: number
+  readonly onElected?: () => void
+  readonly onLost?: () => void
+}
+
+export class Election {
+  readonly name = 'election'
+  readonly #options: ElectionOptions
+  readonly #durationSeconds: number
+  readonly #renewMsMax: number
+  readonly #periodMs: number
+  readonly #waiting = new Set<() => void>()
+  /** Leading, in its own belief, until then. */
+  #believesUntilMs = Number.NEGATIVE_INFINITY
+  #wasLeading = false
+  #seen: { version: string; sinceMs: number; lease: Lease } | undefined
+
+  constructor(options: ElectionOptions) {
+    this.#options = options
+    this.#durationSeconds = options.durationSeconds ?? 15
+    this.#renewMsMax = options.renewMsMax ?? (this.#durationSeconds * 1000 * 2) / 3
+    this.#periodMs = options.periodMs ?? 2_000
+    if (this.#renewMsMax >= this.#durationSeconds * 1000) {
+      throw new RangeError('a holder must stop believing before others may take over')
+    }
+  }
+
+  /** Asked at the moment it matters: a process that slept finds out here. */
+  get isLeading(): boolean {
+    return this.#options.clock.monotonicMs() < this.#believesUntilMs
+  }
+
+  /** Who held the lease when it was last looked at. */
+  get holder(): string | undefined {
+    return this.#seen?.lease.spec?.holderIdentity || undefined
+  }
+
+  /** Resolves when this process leads; rejects when the signal is aborted before. */
+  elected(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.isLeading) return resolve()
+      const refuse = () => {
+        this.#waiting.delete(agree)
+        reject(signal.reason)
+      }
+      const agree = () => {
+        signal.removeEventListener('abort', refuse)
+        resolve()
+      }
+      if (signal.aborted) return refuse()
+      signal.addEventListener('abort', refuse, { once: true })
+      this.#waiting.add(agree)
+    })
+  }
+
+  /** Takes part until the signal is aborted, then gives the lease back. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, log } = this.#options
+    while (!signal.aborted) {
+      const cancelTry = new AbortController()
+      const forward = () => cancelTry.abort(signal.reason)
+      signal.addEventListener('abort', forward, { once: true })
+      const limitMs = this.isLeading ? this.#believesUntilMs - clock.monotonicMs() : this.#renewMsMax
+      const cancelLimit = clock.setTimer(limitMs, () => {
+        cancelTry.abort(new Error('the time to renew is over'))
+        this.#notice()
+      })
+      try {
+        await this.#try(cancelTry.signal)
+      } catch (error) {
+        if (!signal.aborted) log.debug('the lease could not be taken or renewed', { error: describeError(error) })
+      }
+      cancelLimit()
+      signal.removeEventListener('abort', forward)
+      this.#notice()
+      const restMs = this.#periodMs * (1 + random() / 5)
+      await pause(
+        clock,
+        this.isLeading ? Math.min(restMs, this.#believesUntilMs - clock.monotonicMs()) : restMs,
+        signal,
+      )
+      this.#notice()
+    }
+    await this.#release()
+  }
+
+  async #try(signal: AbortSignal): Promise<void> {
+    const { client, clock, namespace, name, identity } = this.#options
+    const startMs = clock.monotonicMs()
+    const lease = await client.get(leases, { namespace, name }, { signal })
+    if (lease === undefined) {
+      const spec = this.#spec(undefined)
+      const made = await client.create(leases, { metadata: { namespace, name }, spec }, { signal })
+      return this.#believe(made, startMs)
+    }
+    this.#observe(lease)
+    if (lease.spec?.holderIdentity !== identity && !this.#mayTake(lease)) return
+    const next = await client.update(leases, { ...lease, spec: this.#spec(lease) }, { signal })
+    this.#believe(next, startMs)
+  }
+
+  #observe(lease: Lease): void {
+    const version = lease.metadata.resourceVersion ?? ''
+    if (this.#seen?.version === version) return
+    this.#seen = { version, sinceMs: this.#options.clock.monotonicMs(), lease }
+  }
+
+  #mayTake(lease: Lease): boolean {
+    if (!lease.spec?.holderIdentity) return true
+    const durationMs = (lease.spec.leaseDurationSeconds ?? this.#durationSeconds) * 1000
+    return this.#seen !== undefined && this.#options.clock.monotonicMs() - this.#seen.sinceMs >= durationMs
+  }
+
+  #spec(lease: Lease | undefined): LeaseSpec {
+    const { clock, identity } = this.#options
+    const now = toMicroTime(clock.now())
+    const isOurs = lease?.spec?.holderIdentity === identity
+    return {
+      ...lease?.spec,
+      holderIdentity: identity,
+      leaseDurationSeconds: this.#durationSeconds,
+      acquireTime: isOurs ? (lease.spec?.acquireTime ?? now) : now,
+      renewTime: now,
+      leaseTransitions: (lease?.spec?.leaseTransitions ?? 0) + (lease === undefined || isOurs ? 0 : 1),
+    }
+  }
+
+  #believe(lease: Lease, startMs: number): void {
+    this.#observe(lease)
+    this.#believesUntilMs = startMs + this.#renewMsMax
+    this.#notice()
+  }
+
+  /** Tells of the change from leading to not leading and back, once. */
+  #notice(): void {
+    const { log, identity, name, onElected, onLost } = this.#options
+    if (this.isLeading === this.#wasLeading) return
+    this.#wasLeading = this.isLeading
+    if (!this.#wasLeading) {
+      log.error('lost the lease', { lease: name, identity })
+      return onLost?.()
+    }
+    log.info('leads', { lease: name, identity })
+    for (const resolve of this.#waiting) resolve()
+    this.#waiting.clear()
+    onElected?.()
+  }
+
+  async #release(): Promise<void> {
+    const { client, log, identity } = this.#options
+    const lease = this.#seen?.lease
+    this.#believesUntilMs = Number.NEGATIVE_INFINITY
+    this.#wasLeading = false
+    if (lease?.spec?.holderIdentity !== identity) return
+    const spec: LeaseSpec = { ...this.#spec(lease), holderIdentity: '', leaseDurationSeconds: 1 }
+    try {
+      await client.update(leases, { ...lease, spec })
+    } catch (error) {
+      if (!isRefusal(error, 'Conflict', 'NotFound')) {
+        log.info('the lease was not given back, it will run out', { error: describeError(error) })
+      }
+    }
+  }
+}
