@@ -12,6 +12,15 @@ export const streamEndMsMax = 10_000
 /** Nesting of a JSON body. Far above any real object, far below the depth at which recursion over it overflows. */
 export const jsonDepthMax = 1_000
 
+/** Nesting of a YAML body: reading it recurses, several calls to a level. */
+export const yamlDepthMax = 200
+
+/** Words and marks of a YAML body: some seconds of reading. A body of this size comes as JSON from every real client. */
+export const yamlTokensMax = 500_000
+
+/** Aliases in a YAML body may repeat a node this often; more is a bomb, not a manifest. */
+export const yamlAliasesMax = 100
+
 /** A watch without a timeout of its own lasts between this and twice this, so that reconnects do not bunch up. */
 export const watchSecondsDefaultMin = 1_800
 

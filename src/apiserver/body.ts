@@ -1,7 +1,6 @@
 // From the bytes of a body to an object of the asked kind. Everything a user can get wrong before any rule of the kind
 // applies is told here: syntax, media type, another kind or version than the path says, fields that do not exist.
 
-import { parseDocument, parse as parseYAML } from 'yaml'
 import { quote } from './faults.ts'
 import { JSONSyntaxError, parseJSON } from './json.ts'
 import type { ServedKind } from './kinds/kind.ts'
@@ -14,9 +13,7 @@ import { badRequest, StatusError } from './status.ts'
 import { wrongType } from './wire/go-types.ts'
 import { messageType } from './wire/message-types.ts'
 import { decodeProtobuf } from './wire/protobuf.ts'
-
-/** Aliases in a YAML body may repeat a node this often; more is a bomb, not a manifest. */
-const yamlAliasesMax = 100
+import { readYAML } from './yaml.ts'
 
 export interface BodySource {
   readonly bytes: Buffer
@@ -106,18 +103,9 @@ function decodeJSON(kind: ServedKind, bytes: Buffer): DecodedBody {
 }
 
 export function decodeYAML(bytes: Buffer): DecodedBody {
-  const text = bytes.toString('utf8')
-  const options = { version: '1.1', merge: true, uniqueKeys: false, maxAliasCount: yamlAliasesMax } as const
   try {
-    const value = parseYAML(text, options) as JSONValue
-    const repeated = parseDocument(text, { ...options, uniqueKeys: true }).errors.filter(
-      error => error.code === 'DUPLICATE_KEY',
-    )
-    const textFaults = repeated.map(error => {
-      const key = /^[\w.-]+/.exec(text.slice(error.pos[0]))?.[0] ?? ''
-      return `line ${error.linePos?.[0].line ?? 0}: key ${quote(key)} already set in map`
-    })
-    return { value, textFaults }
+    const { value, repeated } = readYAML(bytes.toString('utf8'))
+    return { value, textFaults: repeated }
   } catch (error) {
     throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`)
   }

@@ -1,0 +1,83 @@
+// YAML of strangers, read within bounds. The reader of YAML recurses, and its cost grows with depth and with every node;
+// so the text is first only cut into words, which is cheap, and refused when there is too much of either.
+
+import { CST, isScalar, Lexer, LineCounter, parseDocument, visit } from 'yaml'
+import { yamlAliasesMax, yamlDepthMax, yamlTokensMax } from '../limits.ts'
+import { quote } from './faults.ts'
+import type { JSONValue } from './object.ts'
+
+export interface ReadYAML {
+  readonly value: JSONValue
+  /** Sentences about keys that stand twice in one map; the last one counts. */
+  readonly repeated: readonly string[]
+}
+
+/** Throws an `Error` whose message says what is wrong with the text. */
+export function readYAML(text: string): ReadYAML {
+  refuseBombs(text)
+  const lines = new LineCounter()
+  const document = parseDocument(text, {
+    version: '1.1',
+    merge: true,
+    // Done below: the reader compares every key with every other.
+    uniqueKeys: false,
+    lineCounter: lines,
+    customTags: tags => tags.filter(tag => typeof tag === 'string' || !foreignTags.has(tag.tag)),
+  })
+  const [fault] = document.errors
+  if (fault !== undefined) throw fault
+  return {
+    value: document.toJS({ maxAliasCount: yamlAliasesMax }) as JSONValue,
+    repeated: repeatedKeys(document, lines),
+  }
+}
+
+/** Types of YAML that JSON has no form for: left alone, they would arrive as objects that are not plain. */
+const foreignTags = new Set(['binary', 'omap', 'pairs', 'set', 'timestamp'].map(name => `tag:yaml.org,2002:${name}`))
+
+function repeatedKeys(document: ReturnType<typeof parseDocument>, lines: LineCounter): string[] {
+  const repeated: string[] = []
+  visit(document, {
+    Map(_, map) {
+      const seen = new Set<unknown>()
+      for (const { key } of map.items) {
+        if (!isScalar(key) || key.value === '<<') continue
+        if (seen.has(key.value)) {
+          const { line } = lines.linePos(key.range?.[0] ?? 0)
+          repeated.push(`line ${line}: key ${quote(String(key.value))} already set in map`)
+        }
+        seen.add(key.value)
+      }
+    },
+  })
+  return repeated
+}
+
+function refuseBombs(text: string): void {
+  const indents: number[] = []
+  let flow = 0
+  let inLine = 0
+  let isLineStart = true
+  let tokens = 0
+  for (const lexeme of new Lexer().lex(text)) {
+    if (++tokens > yamlTokensMax) throw new Error(`the document has more than ${yamlTokensMax} words`)
+    const type = CST.tokenType(lexeme)
+    if (type === 'newline') {
+      isLineStart = true
+      inLine = 0
+      continue
+    }
+    if (isLineStart) {
+      const indent = type === 'space' ? lexeme.length : 0
+      while ((indents.at(-1) ?? -1) >= indent) indents.pop()
+      indents.push(indent)
+      isLineStart = false
+    }
+    if (type === 'flow-seq-start' || type === 'flow-map-start') flow++
+    if (type === 'flow-seq-end' || type === 'flow-map-end') flow--
+    if (type === 'seq-item-ind' || type === 'explicit-key-ind' || type === 'map-value-ind') inLine++
+    if (indents.length + Math.max(flow, 0) + inLine > yamlDepthMax && inLine + flow > 0) {
+      throw new Error(`exceeded max depth of ${yamlDepthMax}`)
+    }
+  }
+}
