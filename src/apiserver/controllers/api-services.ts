@@ -46,6 +46,8 @@ export function createAPIServices(world: World, client: LocalClient, resource: R
   function wantedServices(): KubeObject[] {
     const versions = new Map<string, { isCustom: boolean; versions: Set<string> }>()
     for (const { group, version, isCustom } of registry.kinds()) {
+      // The list does not list itself.
+      if (group === resource.group) continue
       const known = versions.get(group) ?? { isCustom, versions: new Set<string>() }
       known.versions.add(version)
       versions.set(group, known)
