@@ -1,0 +1,122 @@
+// The wire as HTTP/1.1 over one pool of kept-alive connections. Who the server is gets checked always and explicitly: no
+// environment variable turns it off, and a kubeconfig that wants it off is refused unless the caller says otherwise.
+// Deadlines are not set here: whoever asks has a clock and a signal.
+
+import { Agent, type Dispatcher, errors } from 'undici'
+import type { Clock } from '../runtime/clock.ts'
+import { type Connection, KubeconfigError } from './kubeconfig.ts'
+import { type Wire, WireError, type WireResponse } from './wire.ts'
+
+export interface UndiciWireOptions {
+  readonly connection: Connection
+  readonly clock: Clock
+  /** The text of a file; undefined when there is none. */
+  readonly readFile: (path: string) => string | undefined
+  /** For development alone: a kubeconfig may say that any certificate will do. */
+  readonly mayTrustAnyone?: boolean
+  readonly connectionsMax?: number
+}
+
+export interface UndiciWire {
+  readonly wire: Wire
+  /** Drops every connection. */
+  close(): Promise<void>
+}
+
+/** Kubelet replaces a token long before it runs out; a minute late is early enough. */
+const tokenMs = 60_000
+
+const connectMs = 10_000
+
+export function createUndiciWire(options: UndiciWireOptions): UndiciWire {
+  const { connection, mayTrustAnyone = false, connectionsMax = 128 } = options
+  if (connection.trustsAnyone && !mayTrustAnyone) {
+    throw new KubeconfigError(
+      'the kubeconfig says insecure-skip-tls-verify: anybody could answer as the server; give its certificate-authority',
+    )
+  }
+  const agent = new Agent({
+    connections: connectionsMax,
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: {
+      timeout: connectMs,
+      rejectUnauthorized: !connection.trustsAnyone,
+      ...(connection.ca !== undefined && { ca: connection.ca }),
+      ...(connection.serverName !== undefined && { servername: connection.serverName }),
+      ...(connection.clientCertificate && {
+        cert: connection.clientCertificate.certificate,
+        key: connection.clientCertificate.key,
+      }),
+    },
+  })
+  const { origin, pathname } = new URL(connection.server)
+  const prefix = pathname.replace(/\/+$/, '')
+  const tokenOf = tokenReader(options)
+
+  return {
+    wire: async ({ method, path, headers, body, isStream = false, signal }) => {
+      const token = tokenOf()
+      let response: Dispatcher.ResponseData
+      try {
+        response = await agent.request({
+          origin,
+          path: prefix + path,
+          method,
+          headers: token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` },
+          body: body ?? null,
+          signal,
+        })
+        const isFollowed = isStream && response.statusCode === 200
+        return toResponse(response, isFollowed ? chunksOf(response) : await response.body.text())
+      } catch (error) {
+        throw toWireError(error)
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+function tokenReader({ connection: { token }, clock, readFile }: UndiciWireOptions): () => string | undefined {
+  if (token === undefined) return () => undefined
+  if (token.kind === 'fixed') return () => token.token
+  let known: { text: string; untilMs: number } | undefined
+  return () => {
+    const nowMs = clock.monotonicMs()
+    if (known !== undefined && nowMs < known.untilMs) return known.text
+    // A file that is just being replaced may be missing: the old token is still good.
+    const text = readFile(token.path)?.trim() || known?.text
+    if (text === undefined) throw new WireError(`the token file ${token.path} cannot be read`, false)
+    known = { text, untilMs: nowMs + tokenMs }
+    return text
+  }
+}
+
+function toResponse({ statusCode, headers }: Dispatcher.ResponseData, body: WireResponse['body']): WireResponse {
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value ?? '')])
+  return { status: statusCode, headers: Object.fromEntries(entries), body }
+}
+
+async function* chunksOf({ body }: Dispatcher.ResponseData): AsyncGenerator<Uint8Array, void, void> {
+  try {
+    yield* body as AsyncIterable<Uint8Array>
+  } catch (error) {
+    throw toWireError(error)
+  }
+}
+
+/** These happen before the first byte of a request is sent. */
+const neverSent = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'EADDRNOTAVAIL'])
+
+function toWireError(error: unknown): WireError {
+  if (error instanceof WireError) return error
+  const cause = error instanceof AggregateError ? error.errors[0] : error
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+  const isCertificate = /CERT|SIGNATURE/.test(code)
+  const isUnsent = neverSent.has(code) || isCertificate || error instanceof errors.ConnectTimeoutError
+  return new WireError(code === '' ? 'the connection failed' : `the connection failed (${code})`, !isUnsent, {
+    cause: error,
+  })
+}
