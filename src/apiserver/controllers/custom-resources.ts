@@ -47,7 +47,11 @@ export function createCustomResources(
     if (definition === undefined) return unserve(name)
     const status = judge(definition)
     if (!equal(status, definition.status ?? {})) {
-      await client.mergePatch({ resource: definitions, name, subresource: 'status' }, { status })
+      const given = ((definition.status ?? {}) as DefinitionStatus).acceptedNames ?? {}
+      const acceptedNames = { ...removalOf(given), ...status.acceptedNames }
+      const target = { resource: definitions, name, subresource: 'status' }
+      await client.mergePatch(target, { status: { ...status, acceptedNames } })
+      markWaiting((definition.spec as DefinitionSpec).group)
     }
     // Nothing happens between the publication of the status and this line: who sees Established finds the kind served,
     // and who finds the kind served sees a definition that this controller is done with.
@@ -103,9 +107,14 @@ export function createCustomResources(
     if (known === undefined) return
     serving.delete(name)
     world.registry.remove(known.group, known.plural)
-    // Names are free again: whoever waited for them may have them.
+    markWaiting(known.group)
+  }
+
+  /** Names may be free again: whoever waits for them may have them. */
+  function markWaiting(group: string): void {
     for (const other of listObjects(world.store, definitions)) {
-      if ((other.spec as DefinitionSpec).group === known.group) worker.mark(other.metadata.name ?? '')
+      const isWaiting = !isTrue(other.status as DefinitionStatus | undefined, 'NamesAccepted')
+      if (isWaiting && (other.spec as DefinitionSpec).group === group) worker.mark(other.metadata.name ?? '')
     }
   }
 
@@ -144,6 +153,11 @@ export function createCustomResources(
   }
 }
 
+/** In a merge patch only `null` takes a field away. */
+function removalOf(fields: object): Record<string, null> {
+  return Object.fromEntries(Object.keys(fields).map(field => [field, null]))
+}
+
 /** Objects with finalizers of their own take their time; nothing tells this worker when the last one is gone. */
 const finalizerPollMs = 200
 
@@ -151,9 +165,13 @@ function isNotDeleting(object: KubeObject): boolean {
   return !object.metadata.deletionTimestamp
 }
 
-function isEstablished({ conditions }: DefinitionStatus): boolean {
-  return (conditions ?? []).some(
-    condition => isObject(condition) && condition.type === 'Established' && condition.status === 'True',
+function isEstablished(status: DefinitionStatus): boolean {
+  return isTrue(status, 'Established')
+}
+
+function isTrue(status: DefinitionStatus | undefined, type: string): boolean {
+  return (status?.conditions ?? []).some(
+    condition => isObject(condition) && condition.type === type && condition.status === 'True',
   )
 }
 

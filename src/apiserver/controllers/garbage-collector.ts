@@ -145,22 +145,24 @@ export function createGarbageCollector(world: World, client: LocalClient, onErro
     }
     if (object.metadata.deletionTimestamp) return
     const isWaitedFor = of('waiting').length > 0 && dependantsOf(object.metadata.uid ?? '').length > 0
-    if (isWaitedFor) await unblockCircle(object, target)
+    // What was decided holds for what was looked at: an object that somebody lets go meanwhile is looked at again.
+    const { uid = '', resourceVersion = '' } = isWaitedFor ? await unblockCircle(object, target) : object.metadata
     await client.remove(target, {
       propagationPolicy: isWaitedFor ? 'Foreground' : policyOf(object),
-      preconditions: { uid: object.metadata.uid ?? '' },
+      preconditions: { uid, resourceVersion },
     })
   }
 
   /** Two objects that wait for each other would wait for ever: a dependant that is itself on its way out lets go. */
-  async function unblockCircle(object: KubeObject, target: Target): Promise<void> {
+  async function unblockCircle(object: KubeObject, target: Target): Promise<KubeObject['metadata']> {
     const isInCircle = dependantsOf(object.metadata.uid ?? '').some(({ object: dependant }) =>
       hasFinalizer(dependant, foregroundFinalizer),
     )
-    if (!isInCircle) return
+    if (!isInCircle) return object.metadata
     const owners = object.metadata.ownerReferences?.map(owner => ({ ...owner, blockOwnerDeletion: false }))
     const { resourceVersion } = object.metadata
-    await client.mergePatch(target, { metadata: { ownerReferences: owners, resourceVersion } })
+    const patched = await client.mergePatch(target, { metadata: { ownerReferences: owners, resourceVersion } })
+    return patched.metadata
   }
 
   function stateOf(owner: OwnerReference, target: Target): OwnerState {

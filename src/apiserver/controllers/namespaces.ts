@@ -115,11 +115,12 @@ export function createNamespaces(
       const watched = store.watch(namespaces.keyPrefix, store.revision, change => {
         if (change.type === 'put') worker.mark(change.entry.key.slice(namespaces.keyPrefix.length))
       })
-      // Furniture that somebody deletes comes back.
+      // Furniture that somebody deletes or bends comes back as it was.
       const furniture = [serviceAccounts, configMaps].map(({ keyPrefix }) =>
         store.watch(keyPrefix, store.revision, ({ type, entry }) => {
           const [namespace = '', name = ''] = entry.key.slice(keyPrefix.length).split('/')
-          if (type === 'delete' && (name === 'default' || name === rootCA)) worker.mark(namespace)
+          const isOurs = name === rootCA || (name === 'default' && type === 'delete')
+          if (isOurs) worker.mark(namespace)
         }),
       )
       stops.push(...[watched, ...furniture].map(watch => () => watch.stop()))

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest'
+import { ok } from '../../../test/harness/client.ts'
+import {
+  aConfigMap,
+  aNamespace,
+  aWidget,
+  configMaps,
+  define,
+  namespaces,
+  widgets,
+} from '../../../test/harness/objects.ts'
+import { aWorld } from '../../../test/harness/world.ts'
+
+const hold = 'example.com/hold'
+
+describe('a namespace that is deleted', () => {
+  test('is emptied, then gone', async () => {
+    const world = await aWorld()
+    await define(world)
+    ok(await world.admin.create(namespaces, aNamespace('team')))
+    ok(await world.admin.create(configMaps('team'), aConfigMap('one')))
+    ok(await world.admin.create(widgets('team'), aWidget('one')))
+    await world.settled()
+    expect(ok(await world.admin.delete(`${namespaces}/team`)).status).toMatchObject({ phase: 'Terminating' })
+    await world.settled()
+    expect((await world.admin.get(`${namespaces}/team`)).code).toBe(404)
+    expect(ok(await world.admin.get(widgets('team'))).items).toEqual([])
+    expect(ok(await world.admin.get(configMaps('team'))).items).toEqual([])
+    expect(world.store.list('/').entries.filter(entry => entry.key.includes('/team/'))).toEqual([])
+    expect(world.faults).toEqual([])
+  })
+
+  test('waits for what has finalizers, says so, and takes nothing new in', async () => {
+    const world = await aWorld()
+    await define(world)
+    ok(await world.admin.create(namespaces, aNamespace('team')))
+    ok(await world.admin.create(widgets('team'), aWidget('held', {}, { finalizers: [hold] })))
+    ok(await world.admin.delete(`${namespaces}/team`))
+    await world.settled()
+    const waiting = ok(await world.admin.get(`${namespaces}/team`))
+    expect(waiting.status).toMatchObject({
+      phase: 'Terminating',
+      conditions: expect.arrayContaining([
+        expect.objectContaining({ type: 'NamespaceContentRemaining', status: 'True', reason: 'SomeResourcesRemain' }),
+        expect.objectContaining({
+          type: 'NamespaceFinalizersRemaining',
+          status: 'True',
+          reason: 'SomeFinalizersRemain',
+        }),
+      ]),
+    })
+    expect(await world.admin.create(configMaps('team'), aConfigMap('late'))).toMatchObject({
+      code: 403,
+      body: {
+        message: expect.stringContaining(
+          'unable to create new content in namespace team because it is being terminated',
+        ),
+        details: { causes: [{ reason: 'NamespaceTerminating' }] },
+      },
+    })
+    ok(await world.admin.patch(`${widgets('team')}/held`, { metadata: { finalizers: null } }))
+    await world.settled()
+    expect((await world.admin.get(`${namespaces}/team`)).code).toBe(404)
+  })
+
+  test('may be made anew, and is another one', async () => {
+    const world = await aWorld()
+    const first = ok(await world.admin.create(namespaces, aNamespace('team')))
+    ok(await world.admin.delete(`${namespaces}/team`))
+    await world.settled()
+    const second = ok(await world.admin.create(namespaces, aNamespace('team')))
+    expect(second.metadata.uid).not.toBe(first.metadata.uid)
+    await world.settled()
+    expect((await world.admin.get(`${namespaces}/team/serviceaccounts/default`)).code).toBe(200)
+  })
+
+  test.each([['default'], ['kube-system'], ['kube-public']])('cannot be %s', async name => {
+    const world = await aWorld()
+    expect(await world.admin.delete(`${namespaces}/${name}`)).toMatchObject({ code: 403 })
+  })
+})
+
+describe('every living namespace', () => {
+  test('has its default service account and its certificate, and gets them back', async () => {
+    const world = await aWorld()
+    ok(await world.admin.create(namespaces, aNamespace('team')))
+    await world.settled()
+    const account = `${namespaces}/team/serviceaccounts/default`
+    const root = `${configMaps('team')}/kube-root-ca.crt`
+    const { data } = ok(await world.admin.get(root))
+    expect(data).toMatchObject({ 'ca.crt': expect.stringContaining('BEGIN CERTIFICATE') })
+    ok(await world.admin.delete(account))
+    ok(await world.admin.delete(root))
+    await world.settled()
+    expect((await world.admin.get(account)).code).toBe(200)
+    expect(ok(await world.admin.get(root)).data).toEqual(data)
+    ok(await world.admin.patch(root, { data: { 'ca.crt': 'forged' } }))
+    await world.settled()
+    expect(ok(await world.admin.get(root)).data).toEqual(data)
+  })
+})
