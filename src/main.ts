@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command line: reads what was asked, starts it, turns failures into sentences and exit codes.
 
-import { Command } from 'commander'
+import { Command, CommanderError } from 'commander'
 import { mooringVersion } from './apiserver/version.ts'
 import { type BackupOptions, backup } from './cli/backup.ts'
 import { exitCodes, Failure } from './cli/failure.ts'
@@ -12,6 +12,8 @@ const program = new Command('mooring')
   .description('IP addresses for machines and virtual machines on Kubernetes.')
   .version(mooringVersion)
   .showHelpAfterError()
+  // Commander would end the process with its own codes; ours are documented.
+  .exitOverride()
 
 program
   .command('up')
@@ -57,6 +59,7 @@ program
   })
 
 function report(error: unknown): never {
+  if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage)
   if (error instanceof Failure) {
     console.error(`mooring: ${error.message}\n${error.advice}`)
     process.exit(error.exitCode)

@@ -12,7 +12,7 @@ import { type APIServer, createAPIServer } from '../apiserver/server.ts'
 import { badRequest } from '../apiserver/status.ts'
 import { certificateCheckMs } from '../limits.ts'
 import { openStore } from '../store/lmdb.ts'
-import { DamagedStoreError, type Store } from '../store/store.ts'
+import { DamagedStoreError, type Store, StoreInUseError } from '../store/store.ts'
 import { backupPath, writeBackup } from './backup.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, parseHostPort } from './host-port.ts'
@@ -127,6 +127,11 @@ async function openData(data: string, historyMs: number, onFatal: (error: unknow
         'Choose another one with --data.',
         { cause: error },
       )
+    }
+    if (error instanceof StoreInUseError) {
+      throw new Failure(exitCodes.data, error.message, 'Stop that process, or choose another directory with --data.', {
+        cause: error,
+      })
     }
     if (error instanceof DamagedStoreError) {
       throw new Failure(
