@@ -5,7 +5,7 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uid>'],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/g, '<time>'],
   [/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, '<time>'],
-  [/(?<="?resourceVersion"?: )"\d+"/g, '"<revision>"'],
+  [/(?<=resourceVersion\\*"?: ?\\*")\d+(?=\\*")/g, '<revision>'],
   [/resourceVersion=\d+/g, 'resourceVersion=<revision>'],
   [/Resource Version:( +)\d+/g, 'Resource Version:$1<revision>'],
   [/https:\/\/127\.0\.0\.1:\d+/g, 'https://<server>'],

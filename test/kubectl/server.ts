@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
+import { Unavailable } from '../../scripts/real/binaries.ts'
 import { startCluster } from '../../scripts/real/cluster.ts'
 import { startEmbedded } from '../../scripts/real/embedded.ts'
 
@@ -47,23 +48,36 @@ const workloadControllers = [
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const client = spawnSync('kubectl', ['version', '--client'], { encoding: 'utf8' })
   if (client.status !== 0) {
-    project.provide('kubectl', { missing: 'kubectl is not installed' })
-    return async () => {}
+    return skip(project, 'kubectl is not installed')
   }
   const server = process.env.MOORING_KUBECTL_SERVER === 'cluster' ? 'cluster' : 'embedded'
   const isRecording = process.env.MOORING_KUBECTL_RECORD === 'true'
   const dir = mkdtempSync(join(tmpdir(), 'kubectl-server-'))
-  const started =
+  const start = () =>
     server === 'cluster'
-      ? await startCluster({
+      ? startCluster({
           dir,
           controllerManagerArgs: [`--controllers=${workloadControllers.map(name => `-${name}`).join(',')}`],
           say: line => console.error(line),
         })
-      : await startEmbedded({ dir })
+      : startEmbedded({ dir })
+  const started = await start().catch((error: unknown) => {
+    if (error instanceof Unavailable) return error
+    throw error
+  })
+  if (started instanceof Unavailable) {
+    rmSync(dir, { recursive: true, force: true })
+    return skip(project, started.message)
+  }
   project.provide('kubectl', { server, kubeconfig: started.kubeconfig, isRecording })
   return async () => {
     await started.stop()
     rmSync(dir, { recursive: true, force: true })
   }
+}
+
+function skip(project: TestProject, missing: string): () => Promise<void> {
+  console.log(`skipped, because ${missing}`)
+  project.provide('kubectl', { missing })
+  return async () => {}
 }

@@ -36,7 +36,7 @@ describe('a service', () => {
     const { admin } = await aWorld()
     const asked = ['one', 'two'].map(name => admin.create(services, aService(name, { clusterIP: '10.96.5.5' })))
     const codes = (await Promise.all(asked)).map(reply => reply.code)
-    expect(codes.sort()).toEqual([201, 422])
+    expect(codes.toSorted((one, other) => one - other)).toEqual([201, 422])
   })
 
   test('keeps its address and ports when an update leaves them out', async () => {
