@@ -1,0 +1,293 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Next, type QueueOptions, WorkQueue } from './queue.ts'
+import { seededRandom } from './random.ts'
+import { settle, VirtualClock } from './virtual-clock.ts'
+
+const done: Next = { kind: 'done' }
+
+function aQueue(options: Partial<QueueOptions> & Pick<QueueOptions, 'run'>) {
+  const clock = new VirtualClock()
+  const queue = new WorkQueue({
+    clock,
+    random: seededRandom(1),
+    concurrency: 1,
+    backoff: { firstMs: 100, maxMs: 1_000, factor: 2, jitter: 0 },
+    ...options,
+  })
+  return { clock, queue }
+}
+
+/** Notes when each key ran, and answers what it is told to. */
+function aLog(answer: (key: string, times: number) => Next = () => done) {
+  const ran: { key: string; atMs: number }[] = []
+  const time = { nowMs: () => 0 }
+  return {
+    ran,
+    time,
+    keys: () => ran.map(({ key }) => key),
+    run: (key: string) => {
+      ran.push({ key, atMs: time.nowMs() })
+      return Promise.resolve(answer(key, ran.filter(one => one.key === key).length))
+    },
+  }
+}
+
+describe('a queue', () => {
+  test('runs nothing before it is started, and everything marked until then once', async () => {
+    const log = aLog()
+    const { queue } = aQueue({ run: log.run })
+    for (const key of ['a', 'b', 'a']) queue.mark(key)
+    await settle()
+    expect(log.keys()).toEqual([])
+    expect(queue.depth).toBe(2)
+    queue.start()
+    await settle()
+    expect(log.keys()).toEqual(['a', 'b'])
+    expect([queue.depth, queue.running, queue.size]).toEqual([0, 0, 0])
+  })
+
+  test('runs a key again that was marked while it ran, and never beside itself', async () => {
+    let finish = () => {}
+    const keys: string[] = []
+    const { queue } = aQueue({
+      concurrency: 4,
+      run: key => {
+        keys.push(key)
+        return new Promise(resolve => {
+          finish = () => resolve(done)
+        })
+      },
+    })
+    queue.start()
+    queue.mark('a')
+    await settle()
+    queue.mark('a')
+    queue.mark('a')
+    await settle()
+    expect(keys).toEqual(['a'])
+    finish()
+    await settle()
+    expect(keys).toEqual(['a', 'a'])
+    finish()
+    await settle()
+    expect(keys).toEqual(['a', 'a'])
+  })
+
+  test('takes groups in turn, so that a large one does not hold up a small one', async () => {
+    const log = aLog()
+    const { queue } = aQueue({ run: log.run, groupOf: key => key.charAt(0) })
+    for (const key of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1']) queue.mark(key)
+    queue.start()
+    await settle()
+    expect(log.keys()).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4'])
+  })
+
+  test('keeps the earliest of several delays', async () => {
+    const log = aLog()
+    const { queue, clock } = aQueue({ run: log.run })
+    log.time.nowMs = () => clock.monotonicMs()
+    queue.start()
+    queue.markAfter('a', 500)
+    queue.markAfter('a', 200)
+    queue.markAfter('a', 900)
+    await clock.advance(5_000)
+    expect(log.ran).toEqual([{ key: 'a', atMs: 200 }])
+    expect(clock.timers).toBe(0)
+  })
+
+  test('keeps a wish from outside through a pass that came before it was due', async () => {
+    const log = aLog()
+    const { queue, clock } = aQueue({ run: log.run })
+    log.time.nowMs = () => clock.monotonicMs()
+    queue.start()
+    queue.markAfter('a', 500)
+    await clock.advance(100)
+    queue.mark('a')
+    await clock.advance(5_000)
+    expect(log.ran.map(({ atMs }) => atMs)).toEqual([100, 500])
+  })
+
+  test('replaces what a pass asked for by what the next one asks for', async () => {
+    const log = aLog((_, times) => (times === 1 ? { kind: 'after', delayMs: 1_000 } : done))
+    const { queue, clock } = aQueue({ run: log.run })
+    log.time.nowMs = () => clock.monotonicMs()
+    queue.start()
+    queue.mark('a')
+    await clock.advance(300)
+    queue.mark('a')
+    await clock.advance(5_000)
+    expect(log.ran.map(({ atMs }) => atMs)).toEqual([0, 300])
+  })
+
+  test('waits longer after each failure, starts anew after a success, and lets others pass', async () => {
+    const log = aLog((key, times) => (key === 'bad' && times < 4 ? { kind: 'retry' } : done))
+    const { queue, clock } = aQueue({ run: log.run })
+    log.time.nowMs = () => clock.monotonicMs()
+    queue.start()
+    queue.mark('bad')
+    queue.mark('good')
+    await clock.advance(150)
+    queue.mark('good')
+    await clock.advance(5_000)
+    const at = (key: string) => log.ran.filter(one => one.key === key).map(({ atMs }) => atMs)
+    expect(at('bad')).toEqual([0, 100, 300, 700])
+    expect(at('good')).toEqual([0, 150])
+    expect(queue.size).toBe(0)
+  })
+
+  test('waits as long as it was asked to', async () => {
+    const log = aLog((_, times) => (times === 1 ? { kind: 'retry', atLeastMs: 3_000 } : done))
+    const { queue, clock } = aQueue({ run: log.run })
+    log.time.nowMs = () => clock.monotonicMs()
+    queue.start()
+    queue.mark('a')
+    await clock.advance(10_000)
+    expect(log.ran.map(({ atMs }) => atMs)).toEqual([0, 3_000])
+  })
+
+  test('looks again at once after the first conflict, and slows down when they go on', async () => {
+    const log = aLog(() => ({ kind: 'retry', firstAtOnce: true }))
+    const { queue, clock } = aQueue({ run: log.run })
+    log.time.nowMs = () => clock.monotonicMs()
+    queue.start()
+    queue.mark('a')
+    await clock.advance(10_000)
+    expect(log.ran.slice(0, 4).map(({ atMs }) => atMs)).toEqual([0, 0, 200, 600])
+    expect(log.ran.length).toBeLessThan(20)
+    await queue.stop()
+  })
+
+  test('slows a pass down that asks for more without end', async () => {
+    const log = aLog(() => ({ kind: 'again' }))
+    const { queue, clock } = aQueue({ run: log.run })
+    queue.start()
+    queue.mark('a')
+    await clock.advance(10_000)
+    expect(log.ran.length).toBeGreaterThan(100)
+    expect(log.ran.length).toBeLessThan(130)
+    await queue.stop()
+  })
+
+  test('says how long the oldest key has waited', async () => {
+    const { queue, clock } = aQueue({ run: aLog().run })
+    queue.mark('a')
+    await clock.advance(700)
+    queue.mark('b')
+    expect(queue.oldestMs()).toBe(700)
+  })
+
+  test('when stopped, waits for what runs, forgets the rest and leaves no timer', async () => {
+    let finish = () => {}
+    const { queue, clock } = aQueue({
+      run: () =>
+        new Promise(resolve => {
+          finish = () => resolve({ kind: 'after', delayMs: 10 })
+        }),
+    })
+    queue.start()
+    queue.mark('a')
+    queue.mark('b')
+    queue.markAfter('c', 100)
+    await settle()
+    let hasStopped = false
+    const stopped = queue.stop().then(() => {
+      hasStopped = true
+    })
+    await settle()
+    expect(hasStopped).toBe(false)
+    finish()
+    await stopped
+    queue.mark('d')
+    queue.markAfter('e', 5)
+    expect([clock.timers, queue.size]).toEqual([0, 0])
+  })
+})
+
+// The model: a due time per key, and a set of runs under way. Time, marks and ends of passes come in any order.
+
+type Step =
+  | { readonly do: 'mark'; readonly key: string }
+  | { readonly do: 'markAfter'; readonly key: string; readonly delayMs: number }
+  | { readonly do: 'end'; readonly which: number; readonly next: Next }
+  | { readonly do: 'pass'; readonly milliseconds: number }
+
+const keys = fc.constantFrom('a1', 'a2', 'b1', 'b2', 'c1')
+const nexts: fc.Arbitrary<Next> = fc.oneof(
+  fc.constant<Next>({ kind: 'done' }),
+  fc.constant<Next>({ kind: 'again' }),
+  fc.integer({ min: 1, max: 300 }).map((delayMs): Next => ({ kind: 'after', delayMs })),
+  fc.constant<Next>({ kind: 'retry' }),
+)
+const steps: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('mark' as const), key: keys }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant('markAfter' as const),
+      key: keys,
+      delayMs: fc.integer({ min: 0, max: 400 }),
+    }),
+  },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('end' as const), which: fc.nat(7), next: nexts }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({ do: fc.constant('pass' as const), milliseconds: fc.integer({ min: 0, max: 250 }) }),
+  },
+)
+
+test('any story: no key beside itself, never more than allowed at once, nothing forgotten, nothing late', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(steps, { maxLength: 60 }), fc.integer({ min: 1, max: 3 }), async (story, concurrency) => {
+      const running: { key: string; end: (next: Next) => void }[] = []
+      // When each key must have begun a pass at the latest, if there is room.
+      const owed = new Map<string, number>()
+      const { queue, clock } = aQueue({
+        concurrency,
+        groupOf: key => key.charAt(0),
+        run: key =>
+          new Promise(resolve => {
+            expect(running.map(one => one.key)).not.toContain(key)
+            const dueMs = owed.get(key)
+            if (dueMs !== undefined && dueMs <= clock.monotonicMs()) owed.delete(key)
+            running.push({ key, end: resolve })
+            expect(running.length).toBeLessThanOrEqual(concurrency)
+          }),
+      })
+      const owe = (key: string, dueMs: number) => {
+        owed.set(key, Math.min(dueMs, owed.get(key) ?? Number.POSITIVE_INFINITY))
+      }
+      queue.start()
+      for (const step of story) {
+        if (step.do === 'mark') {
+          owe(step.key, clock.monotonicMs())
+          queue.mark(step.key)
+        } else if (step.do === 'markAfter') {
+          owe(step.key, clock.monotonicMs() + step.delayMs)
+          queue.markAfter(step.key, step.delayMs)
+        } else if (step.do === 'pass') {
+          await clock.advance(step.milliseconds)
+        } else if (running.length > 0) {
+          const [one] = running.splice(step.which % running.length, 1)
+          if (step.next.kind === 'again') owe(one?.key ?? '', clock.monotonicMs())
+          one?.end(step.next)
+        }
+        await settle()
+        // With room left, whatever is due runs.
+        if (running.length < concurrency) {
+          const late = [...owed].filter(
+            ([key, dueMs]) => dueMs <= clock.monotonicMs() && !running.some(one => one.key === key),
+          )
+          expect(late).toEqual([])
+        }
+      }
+      for (let turn = 0; turn < 200 && (running.length > 0 || queue.size > 0); turn++) {
+        for (const one of running.splice(0)) one.end(done)
+        await clock.advance(1_000)
+      }
+      expect([...owed.keys()]).toEqual([])
+      expect([queue.size, queue.depth, queue.running, clock.timers]).toEqual([0, 0, 0, 0])
+    }),
+    { numRuns: 150 },
+  )
+})
