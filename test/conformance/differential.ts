@@ -1,0 +1,161 @@
+// `npm run test:differential [-- --focus=TEXT]`: the same requests, in the same order, to the embedded server and to a real
+// kube-apiserver; every answer that differs in more than identity, version and time is printed. It finds what nobody
+// thought of writing a sentence about; what it finds becomes a sentence in the suite.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual, parseArgs } from 'node:util'
+import { skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
+import { startCluster } from '../../scripts/real/cluster.ts'
+import { startEmbedded } from '../../scripts/real/embedded.ts'
+import { type Answer, type Client, connect } from './client.ts'
+import { type Step, stories } from './stories.ts'
+
+const { values } = parseArgs({ options: { focus: { type: 'string', default: '' } } })
+
+async function main(): Promise<number> {
+  const root = mkdtempSync(join(tmpdir(), 'mooring-differential-'))
+  const cluster = await startCluster({ dir: join(root, 'real'), say: line => console.error(line) })
+  const embedded = await startEmbedded({ dir: join(root, 'embedded'), args: ['--desks=none'] })
+  try {
+    return await compareAll(connect(cluster.kubeconfig), connect(embedded.kubeconfig))
+  } finally {
+    await embedded.stop()
+    await cluster.stop()
+    rmSync(root, { recursive: true, force: true })
+  }
+}
+
+async function compareAll(real: Client, embedded: Client): Promise<number> {
+  let same = 0
+  let different = 0
+  for (const [name, steps] of Object.entries(stories)) {
+    if (!name.includes(values.focus)) continue
+    const namespace = `story-${name.replaceAll(/[^a-z0-9]+/g, '-')}`
+    for (const client of [real, embedded]) await prepare(client, namespace)
+    const shown = { real: new Mask(), embedded: new Mask() }
+    for (const step of steps) {
+      const placed = inNamespace(step, namespace)
+      const answers = { real: await send(real, placed), embedded: await send(embedded, placed) }
+      const views = {
+        real: viewOf(answers.real, shown.real, step),
+        embedded: viewOf(answers.embedded, shown.embedded, step),
+      }
+      if (isDeepStrictEqual(views.real, views.embedded)) {
+        same++
+        continue
+      }
+      different++
+      console.log(`${name}: ${step.verb} ${step.path} ${step.body === undefined ? '' : short(step.body)}`)
+      for (const line of differences(views.real, views.embedded, '')) console.log(`    ${line}`)
+    }
+  }
+  console.log(`${same} same, ${different} different`)
+  return different === 0 ? 0 : 1
+}
+
+async function prepare(client: Client, name: string): Promise<void> {
+  await client.create('/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+  // Pods need the account, and lists show the certificate: both come a moment later.
+  for (const path of [`serviceaccounts/default`, `configmaps/kube-root-ca.crt`]) {
+    while ((await client.get(`/api/v1/namespaces/${name}/${path}`)).code !== 200) await delay(20)
+  }
+}
+
+function inNamespace(step: Step, namespace: string): Step {
+  return JSON.parse(JSON.stringify(step).replaceAll('$NS', namespace)) as Step
+}
+
+async function send(client: Client, step: Step): Promise<Answer> {
+  const as = step.as ? client.impersonating(step.as) : client
+  const answer = await as.request(step.verb, step.path, {
+    ...(step.body !== undefined && { body: step.body }),
+    ...(step.type && { contentType: step.type }),
+    ...(step.accept && { accept: step.accept }),
+  })
+  if (step.until === undefined || answer.code === step.until) return answer
+  // Something that is only promised for later: both servers get the time they need.
+  const deadline = Date.now() + 20_000
+  let later = answer
+  while (later.code !== step.until && Date.now() < deadline) {
+    await delay(100)
+    later = await as.request(step.verb, step.path)
+  }
+  return later
+}
+
+/** Replaces what must differ by what it is, the same thing by the same word. Descriptions are ours to write. */
+class Mask {
+  readonly #seen = new Map<string, string>()
+
+  word(kind: string, value: string): string {
+    const known = this.#seen.get(value)
+    if (known) return known
+    const word = `<${kind}-${[...this.#seen.values()].filter(one => one.startsWith(`<${kind}-`)).length}>`
+    this.#seen.set(value, word)
+    return word
+  }
+
+  apply(value: unknown, key: string, ignored: readonly string[]): unknown {
+    if (Array.isArray(value)) {
+      const items = value.map(item => this.apply(item, key, ignored))
+      // A patch is tried several times, and a real server collects the same causes each time.
+      return key === 'causes'
+        ? items.filter((item, i) => items.findIndex(one => isDeepStrictEqual(one, item)) === i)
+        : items
+    }
+    if (typeof value === 'object' && value !== null) {
+      const entries = Object.entries(value)
+        .filter(([name]) => name !== 'description' && !ignored.includes(name))
+        .map(([name, item]) => [name, this.apply(item, name, ignored)] as const)
+      return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    }
+    if (key === 'resourceVersion' && typeof value === 'string')
+      return value === '' || value === '0' ? value : '<version>'
+    if (key === 'continue' && value !== '') return '<continue>'
+    if (typeof value !== 'string') return value
+    return value
+      .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, uid => this.word('uid', uid))
+      .replaceAll(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, '<time>')
+      .replaceAll(/(?<=-)[bcdfghjklmnpqrstvwxz2456789]{5}(?=$|["\s])/g, '<random>')
+      .replaceAll(/current: \d+/g, 'current: <version>')
+      .replaceAll(/\\"resourceVersion\\":\\"\d+\\"/g, '<version>')
+      .replaceAll(/Key: \/[^/]+\//g, 'Key: /<root>/')
+      .replaceAll(/https:\/\/127\.0\.0\.1:\d+/g, '<server>')
+  }
+}
+
+function viewOf(answer: Answer, mask: Mask, step: Step): unknown {
+  const isJSON = String(answer.headers['content-type']).includes('json')
+  return {
+    code: answer.code,
+    type: answer.headers['content-type'],
+    warnings: answer.warnings,
+    body: mask.apply(isJSON ? answer.body : answer.text, '', step.ignore ?? []),
+  }
+}
+
+function differences(real: unknown, embedded: unknown, path: string): string[] {
+  if (isDeepStrictEqual(real, embedded)) return []
+  const isPair = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
+  if (isPair(real) && isPair(embedded) && Array.isArray(real) === Array.isArray(embedded)) {
+    const keys = [...new Set([...Object.keys(real), ...Object.keys(embedded)])]
+    return keys.flatMap(key => differences(real[key], embedded[key], `${path}.${key}`)).slice(0, 12)
+  }
+  return [`${path}: real ${short(real)}, embedded ${short(embedded)}`]
+}
+
+function short(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > 400 ? `${text.slice(0, 400)}...` : text
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  if (!(error instanceof Unavailable)) throw error
+  console.log(`skipped, because ${error.message}`)
+  process.exitCode = skippedExitCode
+}
