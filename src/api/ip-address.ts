@@ -99,13 +99,13 @@ export function withOwners(existing: readonly OwnerReference[], claim: IPAddress
   }
   const hasController = existing.some(owner => owner.controller === true && !isSameOwner(owner, ofClaim))
   const claimOwner = hasController ? { ...ofClaim, controller: false } : ofClaim
-  return [claimOwner, ofPool].reduce<OwnerReference[]>(
-    (owners, owner) => {
-      const index = owners.findIndex(other => isSameOwner(other, owner))
-      return index === -1 ? [...owners, owner] : owners.with(index, owner)
-    },
-    [...existing],
-  )
+  const owners = [...existing]
+  for (const owner of [claimOwner, ofPool]) {
+    const index = owners.findIndex(other => isSameOwner(other, owner))
+    if (index === -1) owners.push(owner)
+    else owners[index] = owner
+  }
+  return owners
 }
 
 /** By group, kind and name: the version says nothing, and a new uid is what a refresh is for. */

@@ -2,7 +2,7 @@
 // out. Absent things have their plain default (no labels are an empty map), so that no reader has to ask twice.
 
 import { pausedAnnotation } from './names.ts'
-import { flagOf, integerOf, requiredText, type Shape, shapesOf, textMapOf, textOf, textsOf } from './shape.ts'
+import { flagOf, has, integerOf, requiredText, type Shape, shapesOf, textMapOf, textOf, textsOf } from './shape.ts'
 
 /** A kind as it is addressed: `/apis/<group>/<version>/[namespaces/<ns>/]<plural>`. */
 export interface Kind {
@@ -63,8 +63,9 @@ function ownerReferenceOf(shape: Shape): OwnerReference {
     kind: requiredText(shape, 'kind'),
     name: requiredText(shape, 'name'),
     uid: requiredText(shape, 'uid'),
-    ...(flagOf(shape, 'controller') ? { controller: true } : {}),
-    ...(flagOf(shape, 'blockOwnerDeletion') ? { blockOwnerDeletion: true } : {}),
+    // A false that was written is kept: a reader who compares would otherwise see a change where there is none.
+    ...(has(shape, 'controller') ? { controller: flagOf(shape, 'controller') } : {}),
+    ...(has(shape, 'blockOwnerDeletion') ? { blockOwnerDeletion: flagOf(shape, 'blockOwnerDeletion') } : {}),
   }
 }
 

@@ -43,6 +43,8 @@ export interface Pool {
   readonly gatewayText: string
   /** The network, broadcast and subnet-router addresses are given out too. */
   readonly givesReserved: boolean
+  /** Where whole prefixes are given out, the gateway is told and blocks nothing. */
+  readonly givesGateway: boolean
   readonly strategy: Strategy
   readonly quarantineSeconds: number
   /** Claim name, or namespace/name, to the address kept for it. */
@@ -71,6 +73,7 @@ export interface PoolParts {
   readonly bits?: number
   readonly draining?: RangeSet
   readonly givesReserved?: boolean
+  readonly givesGateway?: boolean
   readonly strategy?: Strategy
   readonly quarantineSeconds?: number
   readonly reservations?: ReadonlyMap<string, IP>
@@ -85,6 +88,7 @@ export function poolOf(parts: PoolParts): Pool {
     bits: bitsOf(parts.family),
     draining: emptySet(parts.family),
     givesReserved: false,
+    givesGateway: false,
     strategy: 'lowestFree',
     quarantineSeconds: 0,
     reservations: new Map(),

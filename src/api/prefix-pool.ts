@@ -92,5 +92,6 @@ export function prefixToPool({ kind, metadata, spec }: PrefixPool): Pool | Malfo
     gateway,
     gatewayText: spec.gateway,
     givesReserved: true,
+    givesGateway: true,
   })
 }

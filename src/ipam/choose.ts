@@ -1,0 +1,173 @@
+// Which address a claim gets. Pure: the same pool, index and wish give the same answer, and an answer takes nothing; the
+// Hold that is then created does. In this order:
+//
+//   an address the claim lives at already    only what another holds is refused: a machine may be using it right now
+//   whether the claim may have anything      permit.ts
+//   the address kept for it, or asked for    that one or none: something else would not be what was asked for
+//   what it left in quarantine               so that whoever comes back finds its own address
+//   the pool's strategy
+//
+// Never proposed to a stranger: what is held, quarantined, excluded, reserved, the gateway, kept for another, draining.
+
+import type { Identity } from '../api/object.ts'
+import type { Pool } from '../api/pool.ts'
+import { bitsOf, type IP, isSameIP, parseIP, toIPText } from '../ip/address.ts'
+import { firstIP, parseCIDR, toCIDRText } from '../ip/cidr.ts'
+import { isMalformed } from '../ip/malformed.ts'
+import { hasValue } from '../ip/range-set.ts'
+import { wideNumber } from './blocks.ts'
+import { type Applicant, whyNotPermitted } from './permit.ts'
+import { poolSetOf, whyNotOffered } from './pool-set.ts'
+import { poolText, type Refusal, refuse } from './refusal.ts'
+import { affinityKeys, type Block, type SpaceIndex } from './space-index.ts'
+
+export interface Wish extends Applicant {
+  /** Whom the claim serves, where that is known and outlives the claim. */
+  readonly owner: Identity | undefined
+  /** Where the claim lives already: its stored choice, or an IPAddress that was there before. Without it, undefined. */
+  readonly settled: IP | undefined
+  /** What the claim's author asked for, as typed. */
+  readonly requested: string | undefined
+  /** In [0, 1). */
+  readonly random: number
+}
+
+/** Take: create the hold. Retake: it is there, in quarantine, and the claim's own; change it under its version. */
+export type Choice = ({ readonly kind: 'take' | 'retake' } & Block) | Refusal
+
+export function choose(pool: Pool, index: SpaceIndex, wish: Wish): Choice {
+  if (wish.settled !== undefined) return takeSettled(pool, index, wish, wish.settled)
+  const refusal = whyNotPermitted(pool, index, wish)
+  if (refusal !== undefined) return refusal
+  const named = namedAddress(pool, wish)
+  if (named?.kind === 'refused') return named
+  if (named !== undefined) return takeNamed(pool, index, wish, named)
+  return retakeOwn(pool, index, wish) ?? byStrategy(pool, index, wish)
+}
+
+function takeSettled(pool: Pool, index: SpaceIndex, wish: Wish, ip: IP): Choice {
+  if (ip.family !== pool.family) return wrongFamily(pool, toIPText(ip))
+  return takeUnlessTaken(index, wish, { ip, bits: pool.bits })
+}
+
+/** The address that must be it: kept for this claim by the pool's admin, or asked for by the claim's author. */
+function namedAddress(
+  pool: Pool,
+  wish: Wish,
+): ({ readonly kind: 'named'; readonly isKept: boolean } & Block) | Refusal | undefined {
+  const kept = keptFor(pool, wish)
+  const asked = wish.requested === undefined ? undefined : parseRequest(pool, wish.requested)
+  if (asked !== undefined && 'kind' in asked) return asked
+  if (kept !== undefined && asked !== undefined && !isSameIP(kept, asked)) {
+    const why = `the claim asks for ${toIPText(asked)}, and ${poolText(pool.identity)} keeps ${toIPText(kept)} for it`
+    return refuse('RequestsConflict', `${why}: remove the request, or have spec.preAllocations changed`)
+  }
+  const ip = kept ?? asked
+  return ip === undefined ? undefined : { kind: 'named', isKept: kept !== undefined, ip, bits: pool.bits }
+}
+
+function keptFor({ reservations }: Pool, { claim }: Wish): IP | undefined {
+  return reservations.get(`${claim.namespace}/${claim.name}`) ?? reservations.get(claim.name)
+}
+
+/** An address, or where prefixes are given out also a CIDR. Any spelling of it will do. */
+function parseRequest(pool: Pool, text: string): IP | Refusal {
+  const isPrefix = pool.bits < bitsOf(pool.family)
+  const cidr = isPrefix && text.includes('/') ? parseCIDR(text) : undefined
+  if (isMalformed(cidr)) return refuse('NotAnAddress', `the claim asks for ${cidr.malformed}`)
+  const ip = cidr?.ip ?? parseIP(text)
+  if (isMalformed(ip)) return refuse('NotAnAddress', `the claim asks for ${ip.malformed}`)
+  if (ip.family !== pool.family) return wrongFamily(pool, toIPText(ip))
+  const block = { ip, bits: pool.bits }
+  const base = firstIP(block)
+  if (isSameIP(ip, base) && (cidr === undefined || cidr.bits === pool.bits)) return ip
+  const advice = `ask for ${toCIDRText({ ip: base, bits: pool.bits })}`
+  return refuse('NotCanonical', `${poolText(pool.identity)} gives out prefixes of ${pool.bits} bits: ${advice}`)
+}
+
+function takeNamed(
+  pool: Pool,
+  index: SpaceIndex,
+  wish: Wish,
+  { ip, bits, isKept }: Block & { isKept: boolean },
+): Choice {
+  const text = toIPText(ip)
+  const name = poolText(pool.identity)
+  switch (whyNotOffered(pool, ip)) {
+    case 'outOfRange':
+      return refuse('AddressOutOfRange', `${text} is not among the addresses of ${name}: ask for one that is`)
+    case 'excluded':
+      return refuse('AddressExcluded', `${text} is excluded from ${name}: ask for another address`)
+    case 'gateway':
+      return refuse('AddressReserved', `${text} is the gateway of ${name}: ask for another address`)
+    case 'reserved':
+      return refuse('AddressReserved', `${text} is no address for a host in the subnet of ${name}: ask for another`)
+    case undefined:
+      break
+  }
+  const set = poolSetOf(pool)
+  const block = wideNumber(ip, bits)
+  if (!isKept && hasValue(set.kept, block)) {
+    return refuse('AddressReserved', `${text} is kept for another claim of ${name}: ask for another address`)
+  }
+  if (hasValue(set.draining, block)) {
+    return refuse('AddressDraining', `${text} is being drained from ${name}: ask for another address`)
+  }
+  return takeUnlessTaken(index, wish, { ip, bits })
+}
+
+function takeUnlessTaken(index: SpaceIndex, wish: Wish, { ip, bits }: Block): Choice {
+  switch (index.stateOf({ ip, bits })) {
+    case 'free':
+      return { kind: 'take', ip, bits }
+    case 'held':
+      return refuse('AddressInUse', `${toIPText(ip)} is held by another claim: it is given to this one once it is free`)
+    case 'quarantined':
+      if (isOwn(index, wish, { ip, bits })) return { kind: 'retake', ip, bits }
+      return refuse(
+        'AddressQuarantined',
+        `${toIPText(ip)} was released a short while ago: it is given once it has rested`,
+      )
+  }
+}
+
+const isOwn = (index: SpaceIndex, { claim, owner }: Wish, { ip, bits }: Block): boolean =>
+  index.leftBy(affinityKeys(claim, owner)).some(left => left.bits === bits && isSameIP(left.ip, ip))
+
+/** The lowest of what the claim left behind and could be given today. */
+function retakeOwn(pool: Pool, index: SpaceIndex, { claim, owner }: Wish): Choice | undefined {
+  const { open, bits, family } = poolSetOf(pool)
+  let lowest: { readonly ip: IP; readonly block: bigint } | undefined
+  for (const left of index.leftBy(affinityKeys(claim, owner))) {
+    if (left.bits !== bits || left.ip.family !== family) continue
+    const block = wideNumber(left.ip, bits)
+    if (hasValue(open, block) && (lowest === undefined || block < lowest.block)) lowest = { ip: left.ip, block }
+  }
+  return lowest === undefined ? undefined : { kind: 'retake', ip: lowest.ip, bits }
+}
+
+function byStrategy(pool: Pool, index: SpaceIndex, { random }: Wish): Choice {
+  const set = poolSetOf(pool)
+  const ip = freeBy(pool, index, random)
+  if (ip !== undefined) return { kind: 'take', ip, bits: set.bits }
+  const what = set.bits < bitsOf(set.family) ? 'no prefix available' : 'no address available'
+  const advice = 'the claim is served, oldest first, when one is released or the pool grows'
+  return refuse('PoolExhausted', `${what} in ${poolText(pool.identity)}: ${advice}`)
+}
+
+function freeBy(pool: Pool, index: SpaceIndex, random: number): IP | undefined {
+  const set = poolSetOf(pool)
+  switch (pool.strategy) {
+    case 'lowestFree':
+      return index.lowestFree(set)
+    case 'random':
+      return index.randomFree(set, random)
+    case 'leastRecentlyUsed':
+      return index.leastRecentlyUsed(set)
+  }
+}
+
+function wrongFamily(pool: Pool, text: string): Refusal {
+  const why = `${text} is not an IPv${pool.family} address, and ${poolText(pool.identity)} has no others`
+  return refuse('WrongFamily', `${why}: ask for one of its addresses`)
+}

@@ -1,0 +1,50 @@
+// Who may take something new from a pool. Every answer rests on what the pool's admin wrote and on the ledger, never on
+// what the claim says about itself. What a claim already holds is not asked about here: it keeps that.
+
+import type { ClaimReference } from '../api/hold.ts'
+import type { Pool } from '../api/pool.ts'
+import { selects } from '../api/selector.ts'
+import { poolText, type Refusal, refuse } from './refusal.ts'
+import type { SpaceIndex } from './space-index.ts'
+
+export interface Applicant {
+  readonly claim: ClaimReference
+  /** Labels of the claim's namespace. Undefined while they are not known: then a pool that asks for labels says no. */
+  readonly namespaceLabels: Readonly<Record<string, string>> | undefined
+}
+
+/** Undefined if the claim may. */
+export function whyNotPermitted(pool: Pool, index: SpaceIndex, applicant: Applicant): Refusal | undefined {
+  const name = poolText(pool.identity)
+  if (pool.isDeleting) {
+    return refuse('PoolDeleting', `${name} is being deleted and gives out nothing new: make a claim on another pool`)
+  }
+  if (pool.isPaused) {
+    return refuse(
+      'PoolPaused',
+      `${name} is paused: it serves again when the annotation cluster.x-k8s.io/paused is removed`,
+    )
+  }
+  return whyNotAllowed(pool, applicant) ?? whyOverQuota(pool, index, applicant)
+}
+
+function whyNotAllowed(pool: Pool, { claim, namespaceLabels }: Applicant): Refusal | undefined {
+  if (pool.allowedNamespaces === undefined) return undefined
+  if (namespaceLabels !== undefined && selects(pool.allowedNamespaces, namespaceLabels)) return undefined
+  const why = `${poolText(pool.identity)} is not offered to namespace ${claim.namespace}`
+  return refuse('NamespaceNotAllowed', `${why}: its admin decides by spec.allowedNamespaces and the namespace's labels`)
+}
+
+function whyOverQuota(pool: Pool, index: SpaceIndex, { claim }: Applicant): Refusal | undefined {
+  const { perNamespace, perCluster } = pool.quota
+  const name = poolText(pool.identity)
+  if (perNamespace !== undefined && index.heldOfNamespace(pool.identity, claim.namespace) >= perNamespace) {
+    const why = `namespace ${claim.namespace} holds all ${perNamespace} addresses it may have of ${name}`
+    return refuse('QuotaReached', `${why}: delete a claim there, or have spec.quota.perNamespace raised`)
+  }
+  const { namespace, clusterName } = claim
+  if (perCluster === undefined || clusterName === undefined) return undefined
+  if (index.heldOfCluster(pool.identity, namespace, clusterName) < perCluster) return undefined
+  const why = `cluster ${clusterName} holds all ${perCluster} addresses it may have of ${name}`
+  return refuse('QuotaReached', `${why}: delete a claim of it, or have spec.quota.perCluster raised`)
+}

@@ -1,0 +1,44 @@
+// Why a claim gets no address, as a closed list: what each means to a machine, and one sentence that tells a person what to
+// do about it. A sentence names nothing that its reader may not see: who else holds an address is not told. It holds no
+// counts either, for what it says is stored on every claim that waits, and must not change with every other claim's luck.
+
+import type { Identity } from '../api/object.ts'
+
+export type RefusalReason =
+  | 'PoolNotFound'
+  | 'PoolMalformed'
+  | 'PoolDeleting'
+  | 'PoolPaused'
+  | 'NamespaceNotAllowed'
+  | 'QuotaReached'
+  | 'PoolExhausted'
+  | 'NotAnAddress'
+  | 'NotCanonical'
+  | 'WrongFamily'
+  | 'AddressOutOfRange'
+  | 'AddressExcluded'
+  | 'AddressReserved'
+  | 'AddressDraining'
+  | 'AddressQuarantined'
+  | 'AddressInUse'
+  | 'RequestsConflict'
+
+export interface Refusal {
+  readonly kind: 'refused'
+  readonly reason: RefusalReason
+  /** One sentence for the claim's author. */
+  readonly message: string
+}
+
+export const refuse = (reason: RefusalReason, message: string): Refusal => ({ kind: 'refused', reason, message })
+
+/** `InClusterIPPool default/vms`, as people write it. */
+export function poolText({ kind, namespace, name }: Identity): string {
+  return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`
+}
+
+export const poolNotFound = (pool: Identity): Refusal =>
+  refuse('PoolNotFound', `${poolText(pool)} does not exist: create it, or make a claim that names another pool`)
+
+export const poolMalformed = (pool: Identity, malformed: string): Refusal =>
+  refuse('PoolMalformed', `${poolText(pool)} cannot be used until its spec is corrected: ${malformed}`)
