@@ -113,6 +113,10 @@ export class LogStore implements Store {
     if (leftovers.length > 0) this.#trim(leftovers).catch(() => undefined)
   }
 
+  get last(): number {
+    return this.#last
+  }
+
   get revision(): number {
     return this.#published
   }

@@ -57,6 +57,8 @@ export interface Store {
   readonly id: string
   /** The newest published revision. */
   readonly revision: number
+  /** The newest revision handed out, published or not yet: whatever is written from now on comes after it. */
+  readonly last: number
   /** Changes at or below this revision are no longer kept. */
   readonly compacted: number
   get(key: string): Entry | undefined

@@ -97,7 +97,7 @@ export function createCustomResources(
     const uid = definition.metadata.uid ?? ''
     const known = serving.get(name)
     if (known?.uid === uid && known.generation === generation) return
-    const resource = toResource(definition, convertByWebhook)
+    const resource = toResource(definition, world.store.last, convertByWebhook)
     serving.set(name, { uid, generation, group: resource.group, plural: resource.plural })
     world.registry.add(resource)
   }

@@ -1,11 +1,12 @@
 // From a CustomResourceDefinition to a served resource: one kind per served version, stored in the one that says so.
 
+import type { Entry } from '../../store/store.ts'
 import { builtinDefinitions } from '../builtin/types.ts'
 import { compareVersions } from '../discovery/version-order.ts'
 import { keyPrefix } from '../kinds/builtin-resources.ts'
 import type { PrinterColumn, ServedKind, Subresource, Verb } from '../kinds/kind.ts'
 import type { Resource, ServedVersion } from '../kinds/registry.ts'
-import { clone, type KubeObject, toAPIVersion } from '../object.ts'
+import { clone, equal, type KubeObject, toAPIVersion } from '../object.ts'
 import { decodeEntry } from '../objects.ts'
 import type { Schema } from '../schema/schema.ts'
 import { type CompiledSchema, compileSchema } from '../schema/structural.ts'
@@ -58,13 +59,27 @@ export type ConvertByWebhook = (
 const allVerbs: readonly Verb[] = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 const editVerbs: readonly Verb[] = ['get', 'patch', 'update']
 
-export function toResource(definition: KubeObject, convertByWebhook: ConvertByWebhook): Resource {
+/** `writtenBefore` is the last revision that may have been written under an earlier form of the definition. */
+export function toResource(
+  definition: KubeObject,
+  writtenBefore: number,
+  convertByWebhook: ConvertByWebhook,
+): Resource {
   const spec = definition.spec as DefinitionSpec
-  const definitionRevision = Number(definition.metadata.resourceVersion ?? 0)
   const versions = spec.versions.filter(version => version.served).map(version => toServed(spec, version))
   const stored = spec.versions.find(version => version.storage) ?? spec.versions[0]
   if (stored === undefined) throw new Error(`${definition.metadata.name} has no version to store`)
   const storage = versions.find(({ kind }) => kind.version === stored.name)?.kind ?? toKind(spec, stored)
+  const verdicts = new WeakMap<Entry, boolean>()
+  const isComplete = (entry: Entry): boolean => {
+    const known = verdicts.get(entry)
+    if (known !== undefined) return known
+    const as = versions.find(({ kind }) => kind === storage)
+    const object = decodeEntry(entry)
+    const verdict = as !== undefined && equal(complete(object, as), object)
+    verdicts.set(entry, verdict)
+    return verdict
+  }
   return {
     group: spec.group,
     plural: spec.names.plural,
@@ -74,13 +89,15 @@ export function toResource(definition: KubeObject, convertByWebhook: ConvertByWe
     isTerminating: !!definition.metadata.deletionTimestamp,
     versions: new Map(versions.map(version => [version.kind.version, version])),
     // What was written before the definition last changed may lack its defaults, hold fields it no longer knows, or be of
-    // an earlier storage version. What was written after is exact.
-    isExact: (entry, kind) =>
-      entry.revision > definitionRevision && kind.version === storage.version && spec.versions.length === 1,
+    // an earlier storage version: it is looked at once. What was written after is exact.
+    isExact: (entry, kind) => {
+      if (kind.version !== storage.version || spec.versions.length > 1) return false
+      return entry.revision > writtenBefore || isComplete(entry)
+    },
     read: async (entries, as) => {
       const objects = await convert(entries.map(decodeEntry), as.kind, spec, convertByWebhook)
       return objects.map((object, i) => {
-        const isCurrent = (entries[i]?.revision ?? 0) > definitionRevision
+        const isCurrent = (entries[i]?.revision ?? 0) > writtenBefore
         return isCurrent && spec.conversion?.strategy !== 'Webhook' ? object : complete(object, as)
       })
     },

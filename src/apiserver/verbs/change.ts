@@ -14,6 +14,7 @@ import { optionsObject, repeatedOwnersWarning } from './create.ts'
 import { recordManager } from './ownership.ts'
 import { applyDefaults, prepareChange, settleNamespace } from './prepare.ts'
 import { reserveAddresses } from './service-addresses.ts'
+import { refuseChangedKind } from './settled-kind.ts'
 
 /** A patch under constant contention gives up in the end, as on a real server. */
 const triesMax = 50
@@ -102,6 +103,7 @@ async function write(
   }
   const [stored = object] = await call.resource.convert([object], call.resource.storage)
   const encode = (revision: number) => encodeObject(stored, revision)
+  refuseChangedKind(call, world)
   const result = shouldVanish(call, object, old)
     ? await world.store.delete(key(entry), entry.revision, encode)
     : await world.store.update(key(entry), entry.revision, encode)

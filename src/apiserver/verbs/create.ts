@@ -10,6 +10,7 @@ import { alreadyExists, badRequest, forbidden } from '../status.ts'
 import { recordManager } from './ownership.ts'
 import { applyDefaults, dropStatus, prepareNew, settleNamespace } from './prepare.ts'
 import { reserveAddresses } from './service-addresses.ts'
+import { refuseChangedKind } from './settled-kind.ts'
 
 const generatedNameTries = 8
 
@@ -89,6 +90,7 @@ async function store(call: Call, world: World, object: KubeObject, options: Writ
     return { type: 'object', code: 201, object }
   }
   const [stored] = await call.resource.convert([object], call.resource.storage)
+  refuseChangedKind(call, world)
   const result = await world.store.create(key, revision => encodeObject(stored ?? object, revision))
   return result.ok ? { type: 'entry', code: 201, entry: result.entry } : undefined
 }

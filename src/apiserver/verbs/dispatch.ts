@@ -10,6 +10,7 @@ import { get } from './get.ts'
 import { list } from './list.ts'
 import { patch } from './patch.ts'
 import { answerReview, isReview } from './reviews.ts'
+import { KindChanged } from './settled-kind.ts'
 import { bindPod } from './subresources/binding.ts'
 import { evictPod } from './subresources/eviction.ts'
 import { finalizeNamespace } from './subresources/finalize.ts'
@@ -45,6 +46,22 @@ const subresources: Record<string, Partial<Record<RequestVerb, VerbFunction>>> =
 }
 
 export async function dispatch(call: Call, world: World): Promise<Answer> {
+  try {
+    return await dispatchOnce(call, world)
+  } catch (error) {
+    if (!(error instanceof KindChanged)) throw error
+    return dispatch(atPresentKind(call, world), world)
+  }
+}
+
+function atPresentKind(call: Call, { registry }: World): Call {
+  const resource = registry.find(call.resource.group, call.resource.plural)
+  const served = resource?.versions.get(call.served.kind.version)
+  if (resource === undefined || served === undefined) throw noSuchPath()
+  return { ...call, resource, served }
+}
+
+async function dispatchOnce(call: Call, world: World): Promise<Answer> {
   const { subresource, verb } = call.request
   const { kind } = call.served
   if (subresource !== '') return dispatchSubresource(call, world)
