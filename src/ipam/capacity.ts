@@ -1,0 +1,58 @@
+// How full a pool is. Every offered block is counted in exactly one column, so
+//
+//   total = free + held + quarantined + reserved + draining
+//
+// always, and none is ever negative. `held` is whatever is held of what the pool offers, by whichever pool of its space
+// it was given; what this pool gave and offers no more is `outOfRange`, outside of the sum. Numbers are exact: a /64 has
+// more addresses than a JavaScript number can count.
+
+import type { Pool } from '../api/pool.ts'
+import { difference, type RangeSet, sizeOf } from '../ip/range-set.ts'
+import { poolSetOf } from './pool-set.ts'
+import type { SpaceIndex } from './space-index.ts'
+
+export interface Capacity {
+  readonly total: bigint
+  /** What a claim that asks for nothing in particular could get now. */
+  readonly free: bigint
+  readonly held: bigint
+  readonly quarantined: bigint
+  /** Kept for claims that are named and do not hold it yet. */
+  readonly reserved: bigint
+  /** Given up by its holders, and not given out any more. */
+  readonly draining: bigint
+  /** Of those that are being drained: still held. */
+  readonly drainingHeld: bigint
+  /** Held from this pool, and no longer offered by it. */
+  readonly outOfRange: bigint
+  /** All that is held from this pool, in range or out. */
+  readonly used: bigint
+}
+
+export function capacityOf(pool: Pool, index: SpaceIndex): Capacity {
+  const { offered, total, kept, draining, bits } = poolSetOf(pool)
+  const unkept = difference(draining, kept)
+  const taken = index.occupancy(offered, bits)
+  const reserved = untaken(index, kept, bits)
+  const drained = untaken(index, unkept, bits)
+  const held = BigInt(taken.held)
+  const quarantined = BigInt(taken.quarantined)
+  const used = index.heldOfPool(pool.identity)
+  const inRange = index.isOnlyPool(pool.identity) ? taken.held : index.heldFrom(pool.identity, offered, bits)
+  return {
+    total,
+    free: total - held - quarantined - reserved - drained,
+    held,
+    quarantined,
+    reserved,
+    draining: drained,
+    drainingHeld: BigInt(index.occupancy(draining, bits).held),
+    outOfRange: BigInt(used - inRange),
+    used: BigInt(used),
+  }
+}
+
+function untaken(index: SpaceIndex, blocks: RangeSet, bits: number): bigint {
+  const { held, quarantined } = index.occupancy(blocks, bits)
+  return sizeOf(blocks) - BigInt(held) - BigInt(quarantined)
+}

@@ -1,0 +1,174 @@
+// What is said about a claim and about a pool, computed whole from what was seen: the same seen, the same bytes. Only when
+// a condition came about depends on what was said before (`setCondition`).
+
+import { type Condition, type ConditionFact, setCondition } from '../api/condition.ts'
+import { claimReasons, mooringGroup, readyCondition } from '../api/names.ts'
+import type { Identity } from '../api/object.ts'
+import type { Pool } from '../api/pool.ts'
+import { toRangeText } from '../ip/range.ts'
+import type { Capacity } from './capacity.ts'
+import type { Overlap } from './overlap.ts'
+import { poolText, type Refusal, type RefusalReason } from './refusal.ts'
+
+// --- claims ---
+
+export type ClaimOutcome = { readonly kind: 'bound'; readonly address: string; readonly pool: Identity } | Refusal
+
+/** The claim's Ready, with the reasons that Cluster API's consumers know; the message says precisely what is wrong. */
+export function readyOfClaim(outcome: ClaimOutcome, generation: number): ConditionFact {
+  const isBound = outcome.kind === 'bound'
+  return {
+    type: readyCondition,
+    status: isBound ? 'True' : 'False',
+    reason: isBound ? claimReasons.allocated : claimReason(outcome.reason),
+    message: isBound ? `${outcome.address} of ${poolText(outcome.pool)} is held by this claim` : outcome.message,
+    ...(generation > 0 ? { observedGeneration: generation } : {}),
+  }
+}
+
+function claimReason(reason: RefusalReason): string {
+  switch (reason) {
+    case 'PoolNotFound':
+    case 'PoolMalformed':
+    case 'PoolDeleting':
+    case 'PoolPaused':
+      return claimReasons.poolNotReady
+    case 'PoolExhausted':
+      return claimReasons.poolExhausted
+    default:
+      return claimReasons.failed
+  }
+}
+
+// --- pools ---
+
+export interface PoolSeen {
+  readonly pool: Pool
+  readonly capacity: Capacity
+  readonly overlaps: readonly Overlap[]
+}
+
+/** Ready first, then what qualifies it. A condition that does not apply to the pool as it is written is not there. */
+export function conditionsOfPool(seen: PoolSeen): ConditionFact[] {
+  const { pool, overlaps } = seen
+  const facts = [readyOfPool(seen), exhaustionOf(seen)]
+  if (pool.overlapPolicy !== 'off') facts.push(overlapOf(pool, overlaps))
+  if (pool.draining.ranges.length > 0) facts.push(drainOf(seen))
+  const observedGeneration = pool.metadata.generation
+  return observedGeneration > 0 ? facts.map(fact => ({ ...fact, observedGeneration })) : facts
+}
+
+export const malformedPoolCondition = (malformed: string, generation: number): ConditionFact => ({
+  type: readyCondition,
+  status: 'False',
+  reason: 'PoolMalformed',
+  message: `nothing is given out until the spec is corrected: ${malformed}`,
+  ...(generation > 0 ? { observedGeneration: generation } : {}),
+})
+
+function readyOfPool({ pool, capacity }: PoolSeen): ConditionFact {
+  const no = (reason: string, message: string): ConditionFact => ({
+    type: readyCondition,
+    status: 'False',
+    reason,
+    message,
+  })
+  if (pool.isDeleting) return no('PoolDeleting', 'nothing new is given out; the pool goes when its last holder does')
+  if (pool.isPaused) return no('PoolPaused', 'claims wait until the annotation cluster.x-k8s.io/paused is removed')
+  if (capacity.total === 0n) {
+    return no('NothingOffered', 'all listed addresses are excluded, reserved or the gateway: list more addresses')
+  }
+  return { type: readyCondition, status: 'True', reason: 'PoolServes', message: '' }
+}
+
+function exhaustionOf({ capacity }: PoolSeen): ConditionFact {
+  if (capacity.free > 0n) return { type: 'Exhausted', status: 'False', reason: 'AddressesFree', message: '' }
+  const message = 'claims wait until an address is released or the pool grows'
+  return { type: 'Exhausted', status: 'True', reason: 'NoAddressFree', message }
+}
+
+function overlapOf(pool: Pool, overlaps: readonly Overlap[]): ConditionFact {
+  if (overlaps.length === 0) return { type: 'Overlapping', status: 'False', reason: 'NoOverlap', message: '' }
+  const isRisk = overlaps.some(({ sharesSpace }) => !sharesSpace)
+  const advice = isRisk
+    ? 'an address may be held twice: give both pools the same spec.space, or set spec.overlapPolicy to off if that is meant'
+    : 'each address is still held once, but both pools count it'
+  return {
+    type: 'Overlapping',
+    status: 'True',
+    reason: isRisk ? 'AddressesShared' : 'AddressesSharedInSpace',
+    message: `${overlaps.map(overlap => overlapText(pool, overlap)).join('; ')}: ${advice}`,
+  }
+}
+
+/** A pool of another namespace is not named to the readers of this one. */
+function overlapText(pool: Pool, { other, addresses }: Overlap): string {
+  const isHidden = other.namespace !== '' && other.namespace !== pool.identity.namespace
+  const [first, ...more] = addresses.ranges
+  const ranges = first === undefined ? '' : toRangeText(first)
+  const rest = more.length === 0 ? '' : ` and ${more.length} more ranges`
+  return `${isHidden ? 'a pool of another namespace' : poolText(other)} lists ${ranges}${rest} too`
+}
+
+function drainOf({ capacity }: PoolSeen): ConditionFact {
+  if (capacity.drainingHeld === 0n) {
+    const message = 'nobody holds an address of spec.draining any more: it can be taken out of the pool'
+    return { type: 'Drained', status: 'True', reason: 'NoHolders', message }
+  }
+  const message = `${capacity.drainingHeld} addresses of spec.draining are still held`
+  return { type: 'Drained', status: 'False', reason: 'HoldersRemain', message }
+}
+
+/** Status has 64 signed bits for a count; a pool with more is said to have that many. */
+const countMax = 2n ** 63n - 1n
+
+/** Plain numbers where they are exact, else a bigint, which has to be printed by a writer that knows them. */
+function countOf(value: bigint): number | bigint {
+  const count = value > countMax ? countMax : value
+  return count <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(count) : count
+}
+
+/**
+ * The status of a pool. Kinds that others defined keep their four counts under their own names; ours has all of them.
+ * Conditions of types that are not ours stay; ours that no longer apply go.
+ */
+export function statusOfPool(seen: PoolSeen, before: readonly Condition[], now: string) {
+  const { pool, capacity } = seen
+  const common = {
+    conditions: nextConditions(before, conditionsOfPool(seen), now),
+    ...(pool.metadata.generation > 0 ? { observedGeneration: pool.metadata.generation } : {}),
+  }
+  const { total, free, used, outOfRange, held, quarantined, reserved, draining } = capacity
+  if (pool.identity.apiGroup !== mooringGroup) {
+    const ipAddresses = {
+      total: countOf(total),
+      free: countOf(free),
+      used: countOf(used),
+      outOfRange: countOf(outOfRange),
+    }
+    return { ipAddresses, ...common }
+  }
+  const addresses = {
+    total: countOf(total),
+    free: countOf(free),
+    held: countOf(held),
+    quarantined: countOf(quarantined),
+    reserved: countOf(reserved),
+    draining: countOf(draining),
+    outOfRange: countOf(outOfRange),
+  }
+  return { addresses, ...common }
+}
+
+const poolConditionTypes = [readyCondition, 'Exhausted', 'Overlapping', 'Drained']
+
+function nextConditions(
+  before: readonly Condition[],
+  facts: readonly ConditionFact[],
+  now: string,
+): readonly Condition[] {
+  const types = new Set(facts.map(({ type }) => type))
+  const isKept = ({ type }: Condition): boolean => types.has(type) || !poolConditionTypes.includes(type)
+  const kept = before.every(isKept) ? before : before.filter(isKept)
+  return facts.reduce((conditions, fact) => setCondition(conditions, fact, now), kept)
+}
