@@ -3,6 +3,7 @@
 
 import { type Fault, forbidden, invalid, notSupported, required } from '../faults.ts'
 import type { Behaviour } from '../kinds/kind.ts'
+import { toTimestamp } from '../metadata.ts'
 import { checkLabel } from '../names.ts'
 import { clone, type KubeObject } from '../object.ts'
 import { ensure, type Fields, fill, isAbsent, items, part, text, texts } from './fields.ts'
@@ -189,8 +190,13 @@ export const certificateRequests: Behaviour = {
     }
     object.status = {}
   },
-  prepareForUpdate(object, old) {
+  prepareForUpdate(object, old, { now }) {
     object.spec = clone(old.spec)
+    // Whoever approves need not say when.
+    for (const condition of items(part(object, 'status')?.conditions)) {
+      fill(condition, 'lastUpdateTime', toTimestamp(now))
+      fill(condition, 'lastTransitionTime', toTimestamp(now))
+    }
   },
   validate(object) {
     const spec = specOf(object)

@@ -74,7 +74,7 @@ export function prepareChange(call: Call, world: World, object: KubeObject, old:
   const { subresource } = call.request
   keepWhatIsNotAsked(kind, subresource, object, old)
   keepSystemFields(object, old)
-  if (subresource === '' || subresource === 'scale')
+  if (subresource === '' || subresource === 'scale' || subresource === 'approval')
     kind.behaviour.prepareForUpdate?.(object, old, contextOf(call, world))
   if (hasGeneration(kind)) growGeneration(kind, object, old)
   if (!kind.isCustom) refuseWrongTypes(call.served, object)

@@ -71,6 +71,7 @@ export const operating: readonly Scenario[] = [
       'kubectl certificate approve csr-no',
       'kubectl certificate deny csr-nope',
       'kubectl get csr csr-yes csr-no',
+      'kubectl get csr csr-yes csr-no -o yaml | grep -v request:',
       'kubectl describe csr csr-yes',
       'kubectl delete csr csr-yes csr-no',
     ],
