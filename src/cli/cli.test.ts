@@ -1,0 +1,248 @@
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Build, buildMooring, connectWith, type Process, run, untilReady } from '../../test/harness/mooring.ts'
+import { aConfigMap, configMaps } from '../../test/harness/objects.ts'
+import { parseHostPort } from './host-port.ts'
+
+let build: Build
+let home: string
+const started: Process[] = []
+
+beforeAll(async () => {
+  build = await buildMooring()
+  home = mkdtempSync(join(tmpdir(), 'mooring-cli-'))
+})
+afterEach(async () => {
+  for (const { child, ended } of started.splice(0)) {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+    await ended
+  }
+})
+afterAll(async () => {
+  rmSync(home, { recursive: true })
+  await build.remove()
+})
+
+function mooring(...args: string[]): Process {
+  const process = run(build, args)
+  started.push(process)
+  return process
+}
+
+const up = (data: string, ...more: string[]) =>
+  mooring('up', '--data', data, '--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', ...more)
+
+async function refusal(process: Process): Promise<{ code: number | null; text: string }> {
+  const { code } = await process.ended
+  return { code, text: process.complaints() }
+}
+
+async function stop(process: Process): Promise<void> {
+  process.child.kill('SIGTERM')
+  expect(await process.ended).toEqual({ code: 0, signal: null })
+}
+
+describe('the command line', () => {
+  test.each([
+    [['--help'], ['Usage: mooring', 'up', 'backup', 'restore']],
+    [
+      ['up', '--help'],
+      ['--data', '--listen', '--kubeconfig', '--dashboard', '127.0.0.1:7443'],
+    ],
+    [
+      ['backup', '--help'],
+      ['--data', 'must not exist yet'],
+    ],
+    [
+      ['restore', '--help'],
+      ['--data', 'must be absent or empty'],
+    ],
+  ])('explains itself with %j', async (args, words) => {
+    const process = mooring(...args)
+    expect((await process.ended).code).toBe(0)
+    for (const word of words) expect(process.output()).toContain(word)
+  })
+
+  test.each([
+    [['up', '--listen', 'nonsense'], '--listen is "nonsense", which is not HOST:PORT'],
+    [['up', '--listen', '127.0.0.1:99999'], 'which is not HOST:PORT'],
+    [['up', '--dashboard', ':1'], '--dashboard is ":1", which is not HOST:PORT'],
+    [['up', '--desks', 'capi,toString'], '--desks does not know "toString"'],
+    [['up', '--unknown'], 'unknown option'],
+    [['sail'], 'unknown command'],
+    [['backup'], 'missing required argument'],
+  ])('refuses %j as a mistake of usage', async (args, message) => {
+    const { code, text } = await refusal(mooring(...args))
+    expect(text).toContain(message)
+    expect(code).toBe(2)
+  })
+
+  test.each([
+    ['127.0.0.1:0', { host: '127.0.0.1', port: 0, isIP: true }],
+    ['[::1]:7443', { host: '::1', port: 7443, isIP: true }],
+    ['localhost:1', { host: 'localhost', port: 1, isIP: false }],
+  ])('reads %s', (text, expected) => {
+    expect(parseHostPort('--listen', text)).toEqual(expected)
+  })
+})
+
+describe('mooring up, where it cannot', () => {
+  test('says which port is taken, and by which flag to change it', async () => {
+    const taken = createServer()
+    taken.listen(0, '127.0.0.1')
+    await once(taken, 'listening')
+    const { port } = taken.address() as { port: number }
+    const where = `127.0.0.1:${port}`
+    const data = join(home, 'port')
+    const api = await refusal(mooring('up', '--data', data, '--listen', where, '--dashboard', '127.0.0.1:0'))
+    expect(api).toMatchObject({ code: 3, text: expect.stringContaining(`${where} is in use by another program`) })
+    expect(api.text).toContain('--listen')
+    const page = await refusal(mooring('up', '--data', data, '--listen', '127.0.0.1:0', '--dashboard', where))
+    expect(page).toMatchObject({ code: 3, text: expect.stringContaining('--dashboard') })
+    taken.close()
+  })
+
+  test('refuses a directory that is a file', async () => {
+    const file = join(home, 'file')
+    writeFileSync(file, 'mine')
+    const { code, text } = await refusal(up(file))
+    expect(text).toContain('is not a directory')
+    expect(code).toBe(3)
+    expect(readFileSync(file, 'utf8')).toBe('mine')
+  })
+
+  test.skipIf(process.getuid?.() === 0)('refuses a directory that cannot be written', async () => {
+    const data = join(home, 'locked')
+    mkdirSync(data)
+    chmodSync(data, 0o500)
+    const { code, text } = await refusal(up(data))
+    chmodSync(data, 0o700)
+    expect(text).toContain('cannot be written')
+    expect(code).toBe(3)
+  })
+
+  test('refuses data of somebody else, and leaves it alone', async () => {
+    const data = join(home, 'foreign')
+    mkdirSync(join(data, 'store'), { recursive: true })
+    writeFileSync(join(data, 'store', 'data.mdb'), 'this is not ours '.repeat(1_000))
+    const before = readFileSync(join(data, 'store', 'data.mdb'))
+    const { code, text } = await refusal(up(data))
+    expect(text).not.toContain('a fault of ours')
+    expect(code).toBe(4)
+    expect(readFileSync(join(data, 'store', 'data.mdb')).equals(before)).toBe(true)
+  })
+
+  test('refuses a damaged key in one sentence', async () => {
+    const data = join(home, 'key')
+    await stop(await ready(up(data)))
+    writeFileSync(join(data, 'pki', 'ca.pem'), 'garbage')
+    const { code, text } = await refusal(up(data))
+    expect(text).toContain('ca.pem')
+    expect(text).not.toContain('a fault of ours')
+    expect(code).toBe(4)
+  })
+
+  test('refuses data that another one works on, and names it', async () => {
+    const data = join(home, 'shared')
+    const first = await ready(up(data))
+    const { code, text } = await refusal(up(data))
+    expect(text).toContain(String(first.child.pid))
+    expect(text).not.toContain('a fault of ours')
+    expect(code).toBe(4)
+    await stop(first)
+  })
+})
+
+async function ready(process: Process): Promise<Process> {
+  await untilReady(process)
+  return process
+}
+
+describe('mooring up, stopped and started', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 on %s, also with a watch open', async signal => {
+    const process = up(join(home, `stop-${signal}`))
+    const { kubeconfig } = await untilReady(process)
+    const remote = connectWith(kubeconfig)
+    const watch = remote.lines(`${configMaps()}?watch=true`)
+    await watch.next()
+    process.child.kill(signal)
+    expect(await process.ended).toEqual({ code: 0, signal: null })
+    await watch.return()
+    await remote.close()
+  })
+
+  test('goes on where it was: objects, versions, certificates, tokens', async () => {
+    const data = join(home, 'again')
+    const first = up(data)
+    const before = await untilReady(first)
+    const one = connectWith(before.kubeconfig)
+    const made = await one.send('POST', configMaps(), aConfigMap('kept', { a: '1' }))
+    const asked = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} }
+    const token = await one.send('POST', '/api/v1/namespaces/default/serviceaccounts/default/token', asked)
+    await one.close()
+    await stop(first)
+    const keys = readdirSync(join(data, 'pki')).map(name => readFileSync(join(data, 'pki', name), 'utf8'))
+
+    const second = up(data, '--kubeconfig', join(home, 'elsewhere', 'kubeconfig'))
+    const after = await untilReady(second)
+    expect(after.kubeconfig).toBe(join(home, 'elsewhere', 'kubeconfig'))
+    const two = connectWith(after.kubeconfig)
+    expect((await two.send('GET', `${configMaps()}/kept`)).body).toEqual(made.body)
+    const next = await two.send('POST', configMaps(), aConfigMap('next'))
+    const version = ({ body }: typeof made) => Number((body.metadata as { resourceVersion: string }).resourceVersion)
+    expect(version(next)).toBeGreaterThan(version(made))
+    const review = await two.send('POST', '/apis/authentication.k8s.io/v1/tokenreviews', {
+      apiVersion: 'authentication.k8s.io/v1',
+      kind: 'TokenReview',
+      spec: { token: (token.body.status as { token: string }).token },
+    })
+    expect(review.body.status).toMatchObject({ authenticated: true })
+    expect(readdirSync(join(data, 'pki')).map(name => readFileSync(join(data, 'pki', name), 'utf8'))).toEqual(keys)
+    await two.close()
+    await stop(second)
+  })
+})
+
+describe('backup and restore', () => {
+  test('a backup of the running server becomes the same API elsewhere, and stays itself', async () => {
+    const data = join(home, 'source')
+    const first = up(data)
+    const one = connectWith((await untilReady(first)).kubeconfig)
+    const made = await one.send('POST', configMaps(), aConfigMap('kept', { a: '1' }))
+    const copy = join(home, 'copy')
+    const taken = mooring('backup', copy, '--data', data)
+    expect((await taken.ended).code, taken.complaints()).toBe(0)
+    expect(taken.output()).toContain(copy)
+    await one.send('DELETE', `${configMaps()}/kept`)
+    await one.close()
+    await stop(first)
+
+    const target = join(home, 'target')
+    const restored = mooring('restore', copy, '--data', target)
+    expect((await restored.ended).code, restored.complaints()).toBe(0)
+    const second = up(target)
+    const two = connectWith((await untilReady(second)).kubeconfig)
+    expect((await two.send('GET', `${configMaps()}/kept`)).body).toEqual(made.body)
+    await two.close()
+    await stop(second)
+  })
+
+  test('neither writes over what is there, nor reads what is no backup', async () => {
+    const data = join(home, 'precious')
+    await stop(await ready(up(data)))
+    const backup = join(home, 'precious-backup')
+    expect((await mooring('backup', backup, '--data', data).ended).code).toBe(0)
+    const again = await refusal(mooring('backup', backup, '--data', data))
+    expect(again).toMatchObject({ code: 3, text: expect.stringContaining('is not empty') })
+    const over = await refusal(mooring('restore', backup, '--data', data))
+    expect(over).toMatchObject({ code: 4, text: expect.stringContaining('already holds data') })
+    const nothing = await refusal(mooring('restore', join(home, 'nowhere'), '--data', join(home, 'new')))
+    expect(nothing).toMatchObject({ code: 3, text: expect.stringContaining('does not hold a backup') })
+    const empty = await refusal(mooring('backup', join(home, 'b'), '--data', join(home, 'nothing')))
+    expect(empty).toMatchObject({ code: 3, text: expect.stringContaining('there is no data') })
+  })
+})
