@@ -108,11 +108,43 @@ export class Cache<T extends KubeObject, I extends string = never> {
       gone.delete(keyOf(item))
       this.#put(item, changes)
     }
-    for (const key of gone) this.#remove(key, changes)
+    for (const key of gone) {
+      // What was learned beyond the list's version is not in it, and not gone.
+      if (!isOlder(version, this.#objects.get(key)?.metadata.resourceVersion ?? '')) this.#remove(key, changes)
+    }
     this.#version = version
     // Subscribers are told when everything is in place: none of them sees half a list.
     this.#tell(changes)
     this.markSynced()
+  }
+
+  /**
+   * Somebody's own write or read answered with this object. How far the whole kind is known does not change. An answer
+   * that comes after the stream has passed it is dropped: the object may be gone again.
+   */
+  learn(object: T): void {
+    if (!isOlder(this.#version, object.metadata.resourceVersion ?? '')) return
+    const changes: Change<T>[] = []
+    this.#put(object, changes)
+    this.#tell(changes)
+  }
+
+  /**
+   * Somebody's own read found nothing under this key. With `seen`, what the cache showed before the read, an object that
+   * was made again meanwhile stays.
+   */
+  unlearn(key: string, seen?: T): void {
+    if (seen !== undefined && this.#objects.get(key) !== seen) return
+    const changes: Change<T>[] = []
+    this.#remove(key, changes)
+    this.#tell(changes)
+  }
+
+  /** The reflector's: nothing of what was known is true any more. */
+  clear(): void {
+    const changes: Change<T>[] = []
+    for (const key of [...this.#objects.keys()]) this.#remove(key, changes)
+    this.#tell(changes)
   }
 
   /** The reflector's: one object is as told. */
@@ -148,7 +180,8 @@ export class Cache<T extends KubeObject, I extends string = never> {
     if (isOlder(this.#version, resourceVersion)) this.#version = resourceVersion
   }
 
-  #put(object: T, changes: Change<T>[]): void {
+  #put(whole: T, changes: Change<T>[]): void {
+    const object = trim(whole)
     const key = keyOf(object)
     const old = this.#objects.get(key)
     if (old === undefined) {
@@ -223,6 +256,13 @@ export class Cache<T extends KubeObject, I extends string = never> {
       }
     }
   }
+}
+
+/** Who wrote which field is of no use to a reader and is half of the bytes. */
+function trim<T extends KubeObject>(object: T): T {
+  if (!('managedFields' in object.metadata)) return object
+  const { managedFields: _, ...metadata } = object.metadata
+  return { ...object, metadata }
 }
 
 function deepFreeze(root: object): void {

@@ -193,7 +193,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     let page = await client.listPage(kind, select)
     const version = page.resourceVersion
     for (;;) {
-      for (const item of page.items) items.push(this.#trim(item))
+      for (const item of page.items) items.push(item)
       if (page.continueAt === undefined) return { items, version }
       page = await client.listPage(kind, { ...select, continueAt: page.continueAt })
     }
@@ -211,7 +211,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     log.error('the server insists on an older world, it was restored', { kind: this.name, shown: version })
     this.#olderSinceMs = undefined
     // Versions start anew: what is known is dropped, or its higher versions would hide the restored ones.
-    cache.replace([], version)
+    cache.clear()
     return true
   }
 
@@ -221,7 +221,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     onNotInstalled?.()
     this.#missingSinceMs ??= clock.monotonicMs()
     if (cache.size > 0 && clock.monotonicMs() - this.#missingSinceMs >= this.#timing.goneAfterMs) {
-      cache.replace([], cache.version)
+      cache.clear()
     }
     if (cache.size === 0) cache.markSynced()
     await pause(clock, this.#timing.recheckMs * (0.75 + random() / 2), this.#abort.signal)
@@ -309,7 +309,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     const { cache } = this.#options
     if (isOlder(object.metadata.resourceVersion ?? '', cache.version)) return
     if (type === 'DELETED') cache.remove(object)
-    else cache.put(this.#trim(object))
+    else cache.put(object)
   }
 
   async #backOff(error: unknown): Promise<void> {
@@ -325,13 +325,6 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       log.info('cannot follow the server, trying again', { kind: this.name, delayMs, error: describeError(error) })
     }
     await pause(clock, delayMs, this.#abort.signal)
-  }
-
-  /** Who wrote which field is of no use to a reader and is half of the bytes. */
-  #trim(object: T): T {
-    if (!('managedFields' in object.metadata)) return object
-    const { managedFields: _, ...metadata } = object.metadata
-    return { ...object, metadata }
   }
 
   #selection() {

@@ -1,0 +1,140 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { Cache } from './cache.ts'
+import { isOlder, type KubeObject, keyOf } from './object.ts'
+
+interface Toy extends KubeObject {
+  readonly colours?: readonly string[]
+}
+
+function aToy(name: string, version: number, { uid = `uid-${name}`, colours = [] as readonly string[] } = {}): Toy {
+  return { metadata: { namespace: 'box', name, uid, resourceVersion: String(version) }, colours }
+}
+
+function aCache() {
+  const errors: unknown[] = []
+  const cache = new Cache<Toy, 'colour'>({
+    isFrozen: true,
+    indexes: { colour: toy => toy.colours?.map(colour => colour.toLowerCase()) ?? [] },
+    onError: error => errors.push(error),
+  })
+  const told: string[] = []
+  cache.subscribe(change => {
+    told.push(`${change.old?.metadata.resourceVersion ?? '-'} > ${change.new?.metadata.resourceVersion ?? '-'}`)
+  })
+  return { cache, told, errors }
+}
+
+const namesOf = (toys: readonly Toy[]) => toys.map(toy => toy.metadata.name)
+
+describe('a cache', () => {
+  test('finds objects by the values their index function names', () => {
+    const { cache } = aCache()
+    cache.replace([aToy('a', 1, { colours: ['red', 'blue'] }), aToy('b', 2, { colours: ['red'] })], '2')
+    expect(namesOf(cache.byIndex('colour', 'red'))).toEqual(['a', 'b'])
+    cache.put(aToy('a', 3, { colours: ['green'] }))
+    expect(namesOf(cache.byIndex('colour', 'red'))).toEqual(['b'])
+    expect(namesOf(cache.byIndex('colour', 'green'))).toEqual(['a'])
+    cache.remove(aToy('b', 4, { colours: ['red'] }))
+    expect([cache.countByIndex('colour', 'red'), cache.byIndex('colour', '__proto__')]).toEqual([0, []])
+  })
+
+  test('keeps an object that an index function cannot read', () => {
+    const { cache, errors } = aCache()
+    cache.put({ ...aToy('a', 1), colours: [7 as unknown as string] })
+    expect([cache.size, errors.length]).toEqual([1, 1])
+  })
+
+  test('keeps the highest version of one uid', () => {
+    const { cache, told } = aCache()
+    for (const version of [9, 10, 9, 10, 100]) cache.put(aToy('a', version))
+    expect(told).toEqual(['- > 9', '9 > 10', '10 > 100'])
+  })
+
+  test('does not take a namesake away', () => {
+    const { cache } = aCache()
+    cache.put(aToy('a', 5, { uid: 'new' }))
+    cache.remove(aToy('a', 6, { uid: 'old' }))
+    expect(cache.get('box/a')?.metadata.uid).toBe('new')
+  })
+
+  test('drops who wrote which field', () => {
+    const { cache } = aCache()
+    const { metadata } = aToy('a', 1)
+    cache.put({ metadata: { ...metadata, managedFields: [{ manager: 'kubectl' }] } as Toy['metadata'] })
+    expect(cache.get('box/a')).toEqual({ metadata })
+  })
+
+  test('learns from an answer at once, keeps it through an older list, and hears nothing new from the stream', () => {
+    const { cache, told } = aCache()
+    cache.replace([], '5')
+    cache.learn(aToy('a', 7))
+    expect(cache.version).toBe('5')
+    cache.replace([], '6')
+    cache.put(aToy('a', 7))
+    expect([told, cache.version]).toEqual([['- > 7'], '7'])
+    cache.replace([], '8')
+    expect(cache.size).toBe(0)
+  })
+
+  test('does not bring back an object by an answer that came late', () => {
+    const { cache } = aCache()
+    cache.put(aToy('a', 5))
+    cache.remove(aToy('a', 8))
+    cache.learn(aToy('a', 7))
+    expect(cache.size).toBe(0)
+  })
+
+  test('unlearns what a read did not find, but not what was made again meanwhile', () => {
+    const { cache } = aCache()
+    cache.put(aToy('a', 5))
+    const seen = cache.get('box/a')
+    cache.put(aToy('a', 9, { uid: 'new' }))
+    cache.unlearn('box/a', seen)
+    expect(cache.size).toBe(1)
+    cache.unlearn('box/a', cache.get('box/a'))
+    expect(cache.size).toBe(0)
+  })
+
+  test('tells who waits when it is complete, or that the wait is over', async () => {
+    const { cache } = aCache()
+    const abort = new AbortController()
+    const [patient, hasty] = [cache.synced(), cache.synced(abort.signal)]
+    abort.abort(new Error('enough'))
+    await expect(hasty).rejects.toThrow('enough')
+    cache.replace([], '1')
+    await patient
+    expect(cache.hasSynced).toBe(true)
+  })
+})
+
+test('versions are compared as the numbers they are, however large', () => {
+  fc.assert(
+    fc.property(fc.bigInt({ min: 0n, max: 2n ** 64n }), fc.bigInt({ min: 0n, max: 2n ** 64n }), (one, other) => {
+      expect(isOlder(String(one), String(other))).toBe(one < other)
+    }),
+  )
+})
+
+test('an index equals a search through everything', () => {
+  const toys = fc.record({
+    name: fc.constantFrom('a', 'b', 'c'),
+    colours: fc.uniqueArray(fc.constantFrom('red', 'blue', 'green'), { maxLength: 3 }),
+    act: fc.constantFrom('put', 'remove', 'replace', 'learn', 'unlearn'),
+  })
+  fc.assert(
+    fc.property(fc.array(toys, { maxLength: 30 }), story => {
+      const { cache } = aCache()
+      for (const [at, { name, colours, act }] of story.entries()) {
+        const toy = aToy(name, at + 1, { colours })
+        if (act === 'replace') cache.replace([toy], String(at + 1))
+        else if (act === 'unlearn') cache.unlearn(keyOf(toy))
+        else cache[act as 'put' | 'remove' | 'learn'](toy)
+        for (const colour of ['red', 'blue', 'green']) {
+          const searched = [...cache.values()].filter(one => one.colours?.includes(colour))
+          expect(namesOf(cache.byIndex('colour', colour)).toSorted()).toEqual(namesOf(searched).toSorted())
+        }
+      }
+    }),
+  )
+})
