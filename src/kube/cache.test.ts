@@ -85,6 +85,13 @@ describe('a cache', () => {
     expect(cache.size).toBe(0)
   })
 
+  test('does not put an object in the place of the one that was made after it', () => {
+    const { cache } = aCache()
+    cache.learn(aToy('a', 9, { uid: 'new' }))
+    cache.learn(aToy('a', 7, { uid: 'old' }))
+    expect(cache.get('box/a')?.metadata.uid).toBe('new')
+  })
+
   test('unlearns what a read did not find, but not what was made again meanwhile', () => {
     const { cache } = aCache()
     cache.put(aToy('a', 5))

@@ -189,6 +189,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
       changes.push({ new: object })
       return
     }
+    if (!isOlder(old.metadata.resourceVersion ?? '', object.metadata.resourceVersion ?? '')) return
     if (old.metadata.uid !== object.metadata.uid) {
       // Deleted and made again while nobody looked: two facts, not a change of one object.
       this.#remove(key, changes)
@@ -196,7 +197,6 @@ export class Cache<T extends KubeObject, I extends string = never> {
       changes.push({ new: object })
       return
     }
-    if (!isOlder(old.metadata.resourceVersion ?? '', object.metadata.resourceVersion ?? '')) return
     this.#unindex(key, old)
     this.#store(key, object)
     changes.push({ old, new: object })
