@@ -3,10 +3,9 @@
 
 import { Command, CommanderError } from 'commander'
 import { mooringVersion } from './apiserver/version.ts'
-import { type BackupOptions, backup } from './cli/backup.ts'
+import type { BackupOptions } from './cli/backup.ts'
 import { exitCodes, Failure } from './cli/failure.ts'
-import { restore } from './cli/restore.ts'
-import { type UpOptions, up } from './cli/up.ts'
+import type { UpOptions } from './cli/up.ts'
 
 const program = new Command('mooring')
   .description('IP addresses for machines and virtual machines on Kubernetes.')
@@ -23,8 +22,10 @@ program
   .option('--kubeconfig <file>', 'where to write the kubeconfig (default: kubeconfig in the data directory)')
   .option('--dashboard <host:port>', 'where dashboard, metrics and health are served', '127.0.0.1:7080')
   .option('--history <seconds>', 'how long past changes are kept for watches and lists to go on from', '300')
-  .option('--desks <list>', 'which desks to run: capi, vm, import, machine, migration, or none', 'none')
+  .option('--desks <list>', 'which desks to run: capi, or none for the API server alone', 'capi')
   .action(async (options: UpOptions) => {
+    // Commands are loaded when they run: help and mistakes are answered at once.
+    const { up } = await import('./cli/up.ts')
     const running = await up(options, line => console.log(line))
     const stop = (signal: string) => {
       console.error(`mooring: ${signal}, stopping`)
@@ -44,6 +45,7 @@ program
   .option('--data <dir>', 'what to copy', '.mooring')
   .option('--kubeconfig <file>', 'how to reach the running server (default: kubeconfig in the data directory)')
   .action(async (directory: string, options: BackupOptions) => {
+    const { backup } = await import('./cli/backup.ts')
     const { target, revision } = await backup(directory, options)
     console.log(`backup of revision ${revision} written to ${target}`)
   })
@@ -54,6 +56,7 @@ program
   .argument('<directory>', 'what `mooring backup` wrote')
   .option('--data <dir>', 'the data directory to make; must be absent or empty', '.mooring')
   .action(async (directory: string, options: { data: string }) => {
+    const { restore } = await import('./cli/restore.ts')
     const { data, keys } = await restore(directory, options)
     console.log(`${keys} objects restored to ${data}; clients that knew the old data will list anew`)
   })

@@ -13,7 +13,9 @@ import { badRequest } from '../apiserver/status.ts'
 import { certificateCheckMs } from '../limits.ts'
 import { openStore } from '../store/lmdb.ts'
 import { DamagedStoreError, type Store, StoreInUseError } from '../store/store.ts'
+import { createLog } from '../telemetry/log.ts'
 import { backupPath, writeBackup } from './backup.ts'
+import { startDesks } from './desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, parseHostPort } from './host-port.ts'
 
@@ -69,6 +71,14 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     undo.push(() => listener.close())
     address = `${urlHost(listen.host)}:${bound.port}`
     await server.start()
+    if (options.desks !== 'none') {
+      const desks = await startDesks({
+        handler: server.handler,
+        certificate: certificates.admin().certificate,
+        log: createLog({ write: line => console.error(line), now: Date.now, level: 'error', form: 'text' }),
+      })
+      undo.push(() => desks.stop())
+    }
     const page = await startDashboard(dashboard, server)
     undo.push(() => closeServer(page.server))
     const renewal = keepRenewing(certificates, listener)
@@ -245,7 +255,8 @@ function parseHistory(text: string): number {
   )
 }
 
-const knownDesks = ['none', 'capi', 'vm', 'import', 'machine', 'migration']
+/** The desks that exist; the others of the design are refused by name until they do. */
+const knownDesks = ['none', 'capi']
 
 function refuseUnknownDesks(list: string): void {
   const unknown = list.split(',').filter(desk => !knownDesks.includes(desk))

@@ -60,7 +60,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
           controllerManagerArgs: [`--controllers=${workloadControllers.map(name => `-${name}`).join(',')}`],
           say: line => console.error(line),
         })
-      : startEmbedded({ dir })
+      : startEmbedded({ dir, args: ['--desks=none'] })
   const started = await start().catch((error: unknown) => {
     if (error instanceof Unavailable) return error
     throw error

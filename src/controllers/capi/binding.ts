@@ -1,0 +1,361 @@
+// claim.binding - every live claim on one of our pools holds exactly one address, says which, and nobody else holds it.
+//
+// Reads:   the claim, its Cluster, its pool, the holds and the report that name it, the ledger.
+// Writes:  steps T1 to T7 of the model (docs/model), in that order, each under the version it was decided on; the
+//          condition that says why a claim waits.
+// Safe:    the hold's name is the lock on the address, the claim's version is the lock on the choice. A pass may run twice,
+//          late, on an old view, beside another process, or be cut between any two writes: what is there already is
+//          found again, what is somebody else's is reported and left alone.
+// See:     docs/model/README.md, rules 1 to 12; release.ts for claims on their way out.
+
+import { type Hold, holdName } from '../../api/hold.ts'
+import type { IPAddress } from '../../api/ip-address.ts'
+import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
+import { protectAddressFinalizer, releaseAddressFinalizer } from '../../api/names.ts'
+import { type Identity, identityKey } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { type IP, parseIP, toIPText } from '../../ip/address.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import { choose } from '../../ipam/choose.ts'
+import { poolMalformed, poolNotFound, type Refusal, refuse } from '../../ipam/refusal.ts'
+import { affinityKeys } from '../../ipam/space-index.ts'
+import { again, done, type PassResult } from '../../runtime/reconciler.ts'
+import { holds as holdKind, reports as reportKind } from '../kinds.ts'
+import { claimOf, holdOf, reportOf } from '../parsed.ts'
+import {
+  adoptReport,
+  claimUidLabel,
+  createReport,
+  giveBackHold,
+  regainHold,
+  renewHold,
+  storeChoice,
+  takeHold,
+} from '../steps.ts'
+import { releaseClaim } from './release.ts'
+import { sayAllocated, sayWhyNot } from './status.ts'
+import { type CapiWorld, type ClusterState, clusterStateOf, holdsOfClaim, ownShowings, readPool } from './world.ts'
+
+export async function reconcileClaim(key: string, world: CapiWorld): Promise<PassResult> {
+  const object = world.caches.claims.get(key)
+  const claim = object && claimOf(object)
+  if (claim === undefined || isMalformed(claim)) return done()
+  const pool = poolOfClaim(claim)
+  if (pool === undefined) return done()
+  const seen = observe(claim, pool, world)
+  if (claim.isDeleting) return releaseClaim(claim, seen, world)
+  const plan = decide(claim, seen, world)
+  return settle(claim, plan, seen, world)
+}
+
+export interface Seen {
+  readonly identity: Identity
+  readonly cluster: ClusterState
+  readonly pool: ReturnType<typeof readPool>
+  /** Holds that name this claim's uid. */
+  readonly holds: readonly Hold[]
+  /** The IPAddress of the claim's name. */
+  readonly report: IPAddress | undefined
+}
+
+export function observe(claim: IPAddressClaim, identity: Identity, { caches }: CapiWorld): Seen {
+  const { namespace, name, uid } = claim.metadata
+  const object = caches.reports.get(`${namespace}/${name}`)
+  const report = object && reportOf(object)
+  return {
+    identity,
+    cluster: clusterStateOf(caches, claim),
+    pool: readPool(caches, identity),
+    holds: holdsOfClaim(caches, uid),
+    report: report === undefined || isMalformed(report) ? undefined : report,
+  }
+}
+
+export type Plan =
+  /** Paused, or waiting for a Cluster: not a word, not a write. */
+  | { readonly kind: 'leave alone' }
+  /** The claim once had an address and nothing in view says which: ask the API server before anything else. */
+  | { readonly kind: 'recall' }
+  | { readonly kind: 'refuse'; readonly refusal: Refusal }
+  /** Everything is in place and said. */
+  | { readonly kind: 'keep' }
+  | { readonly kind: 'bind'; readonly pool: Pool; readonly ip: IP; readonly by: Taking }
+
+/** How the hold becomes ours: made, won back, found in our name, or known to be ours since the choice was stored. */
+export type Taking = { readonly how: 'take' } | { readonly how: 'regain' | 'found' | 'chosen'; readonly hold: Hold }
+
+export function decide(
+  claim: IPAddressClaim,
+  seen: Seen,
+  world: Pick<CapiWorld, 'ledger' | 'random' | 'caches'>,
+): Plan {
+  const { pool } = seen
+  if (claim.isPaused || seen.cluster === 'paused' || seen.cluster === 'missing') return { kind: 'leave alone' }
+  if (pool === undefined) return { kind: 'refuse', refusal: poolNotFound(seen.identity) }
+  if (isMalformed(pool)) return { kind: 'refuse', refusal: poolMalformed(seen.identity, pool.malformed) }
+  if (pool.isPaused) return { kind: 'leave alone' }
+
+  const witness = witnessOf(claim, seen)
+  if (witness === 'unreadable') return { kind: 'refuse', refusal: unreadableChoice(claim) }
+  if (witness !== undefined) return bindTo(claim, pool, witness, seen, world.ledger.holdAt(pool.space, witness))
+  if (wasBound(claim)) return { kind: 'recall' }
+
+  const namespace = world.caches.namespaces.get(claim.metadata.namespace)
+  const choice = choose(pool, world.ledger.indexOf(pool.space), {
+    claim: claimReference(claim),
+    namespaceLabels: namespace && (namespace.metadata.labels ?? {}),
+    owner: ownerOf(claim),
+    settled: undefined,
+    requested: claim.requested,
+    random: world.random(),
+  })
+  if (choice.kind === 'refused') return { kind: 'refuse', refusal: choice }
+  const hold = world.ledger.holdAt(pool.space, choice.ip)
+  if (choice.kind === 'retake' && hold !== undefined)
+    return { kind: 'bind', pool, ip: choice.ip, by: { how: 'regain', hold } }
+  return { kind: 'bind', pool, ip: choice.ip, by: { how: 'take' } }
+}
+
+/** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or nobody, then a hold. */
+function witnessOf(claim: IPAddressClaim, { report, holds }: Seen): IP | 'unreadable' | undefined {
+  if (claim.choice !== undefined) return readable(claim.choice)
+  if (report !== undefined && isOursOrNobodys(report, claim)) return readable(report.address)
+  return holds.find(hold => hold.state === 'held')?.ip
+}
+
+function readable(text: string): IP | 'unreadable' {
+  const ip = parseIP(text)
+  return isMalformed(ip) ? 'unreadable' : ip
+}
+
+function bindTo(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, hold: Hold | undefined): Plan {
+  if (ip.family !== pool.family) {
+    const why = `the claim has ${toIPText(ip)}, which is not of the family of its pool: make a new claim`
+    return { kind: 'refuse', refusal: refuse('WrongFamily', why) }
+  }
+  if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'take' } }
+  if (hold.claim.uid === claim.metadata.uid && hold.state === 'held') {
+    if (claim.choice === undefined || !hasOurFinalizer(claim))
+      return { kind: 'bind', pool, ip, by: { how: 'found', hold } }
+    if (isComplete(claim, seen, toIPText(ip))) return { kind: 'keep' }
+    return { kind: 'bind', pool, ip, by: { how: 'chosen', hold } }
+  }
+  if (hold.state === 'quarantined' && wasLeftBy(claim, hold))
+    return { kind: 'bind', pool, ip, by: { how: 'regain', hold } }
+  return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold) }
+}
+
+async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: CapiWorld): Promise<PassResult> {
+  const pool = identityKey(seen.identity)
+  const key = `${claim.metadata.namespace}/${claim.metadata.name}`
+  if (plan.kind !== 'refuse') world.waiting.remove(pool, key)
+  switch (plan.kind) {
+    case 'leave alone':
+      return done()
+    case 'keep':
+      return done()
+    case 'recall':
+      return recall(claim, seen, world)
+    case 'refuse':
+      // A release, a larger pool, an end of quarantine wakes it; the oldest first.
+      world.waiting.add(pool, key, claim.metadata.creationTimestamp)
+      await sayWhyNot(world, claim, plan.refusal)
+      return done()
+    case 'bind':
+      return bind(claim, plan, seen, world)
+  }
+}
+
+async function bind(
+  claim: IPAddressClaim,
+  { pool, ip, by }: Extract<Plan, { kind: 'bind' }>,
+  seen: Seen,
+  world: CapiWorld,
+): Promise<PassResult> {
+  const address = toIPText(ip)
+  const spec = {
+    space: pool.space,
+    ip,
+    bits: pool.bits,
+    pool: pool.identity,
+    claim: claimReference(claim),
+    owner: ownerOf(claim),
+  }
+  switch (by.how) {
+    case 'take': {
+      const made = await takeHold(world, spec)
+      if (made === undefined) return again()
+      // Rule 11, looked at once more with the hold in hand.
+      if (
+        world.ledger.isShownByOthers(pool.space, ip, ownShowings(`${claim.metadata.namespace}/${claim.metadata.name}`))
+      ) {
+        await giveBackHold(world, made)
+        return again()
+      }
+      break
+    }
+    case 'regain':
+      await regainHold(world, by.hold, spec)
+      break
+    case 'found':
+      await renewHold(world, by.hold)
+      break
+    case 'chosen': {
+      // Before anything is said on the strength of it, the hold is read where it is kept.
+      const live = await world.client.get(holdKind, { name: holdName(pool.space, ip) })
+      const hold = live && holdOf(live)
+      if (live !== undefined) world.caches.holds.learn(live)
+      if (hold === undefined || isMalformed(hold) || hold.claim.uid !== claim.metadata.uid || hold.state !== 'held') {
+        if (live === undefined) world.caches.holds.unlearn(holdName(pool.space, ip))
+        return again()
+      }
+      break
+    }
+  }
+  const chosen = by.how === 'chosen' ? claim : await choice(claim, address, world)
+  if (chosen === undefined) return again()
+  return report(chosen, pool, address, seen, world)
+}
+
+/** The claim as it is with its choice; what was read before the hold was taken decides the version. */
+async function choice(claim: IPAddressClaim, address: string, world: CapiWorld): Promise<IPAddressClaim | undefined> {
+  const answer = claimOf(await storeChoice(world, claim, address))
+  return isMalformed(answer) ? undefined : answer
+}
+
+async function report(
+  claim: IPAddressClaim,
+  pool: Pool,
+  address: string,
+  seen: Seen,
+  world: CapiWorld,
+): Promise<PassResult> {
+  const { namespace, name } = claim.metadata
+  const known = seen.report === undefined ? await createReport(world, claim, pool, address) : undefined
+  if (known === undefined) {
+    const object = await world.client.get(reportKind, { namespace, name })
+    const found = object && reportOf(object)
+    if (object === undefined || found === undefined || isMalformed(found)) {
+      world.caches.reports.unlearn(`${namespace}/${name}`)
+      return again()
+    }
+    world.caches.reports.learn(object)
+    if (!isOursOrNobodys(found, claim)) {
+      await sayWhyNot(world, claim, reportOfAnother(found))
+      return done()
+    }
+    if (!showsAddress(found, address) || !isSamePool(found, claim)) {
+      await sayWhyNot(world, claim, reportShowsOther(found, address))
+      return done()
+    }
+    if (!isAdopted(found, claim)) await adoptReport(world, found, claim, pool)
+  }
+  await sayAllocated(world, claim, address)
+  return done()
+}
+
+/** Rule 3: a claim that was bound is not given another address on the word of a cache. */
+async function recall(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Promise<PassResult> {
+  const { namespace, name, uid } = claim.metadata
+  const object = await world.client.get(reportKind, { namespace, name })
+  if (object !== undefined) world.caches.reports.learn(object)
+  const { items } = await world.client.list(holdKind, { labelSelector: `${claimUidLabel}=${uid}` })
+  for (const item of items) world.caches.holds.learn(item)
+  const found = observe(claim, seen.identity, world)
+  if (witnessOf(claim, found) !== undefined) return again()
+  if (claim.addressName !== '') {
+    await sayWhyNot(world, claim, lostAddress(claim))
+    return done()
+  }
+  const { pool } = found
+  if (pool === undefined || isMalformed(pool)) return done()
+  const fresh = decide({ ...claim, metadata: { ...claim.metadata, finalizers: [] } }, found, world)
+  return fresh.kind === 'recall' ? done() : settle(claim, fresh, found, world)
+}
+
+function wasBound(claim: IPAddressClaim): boolean {
+  return claim.addressName !== '' || hasOurFinalizer(claim)
+}
+
+function hasOurFinalizer({ metadata }: IPAddressClaim): boolean {
+  return metadata.finalizers.includes(releaseAddressFinalizer)
+}
+
+function isComplete(claim: IPAddressClaim, { report }: Seen, address: string): boolean {
+  if (report === undefined || !isAdopted(report, claim) || !showsAddress(report, address)) return false
+  const ready = claim.conditions.find(({ type }) => type === 'Ready')
+  return claim.addressName === report.metadata.name && ready?.status === 'True' && ready.message.includes(address)
+}
+
+/** It names this claim's uid, or no claim at all. */
+export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim): boolean {
+  const owners = report.metadata.ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
+  return owners.every(({ uid }) => uid === claim.metadata.uid)
+}
+
+function isAdopted({ metadata }: IPAddress, claim: IPAddressClaim): boolean {
+  const isOwned = metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid)
+  return isOwned && metadata.finalizers.includes(protectAddressFinalizer)
+}
+
+function showsAddress(report: IPAddress, address: string): boolean {
+  const ip = parseIP(report.address)
+  return !isMalformed(ip) && toIPText(ip) === address
+}
+
+function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boolean {
+  const { apiGroup, kind, name } = claim.poolRef
+  return poolRef.apiGroup === apiGroup && poolRef.kind === kind && poolRef.name === name
+}
+
+/** The object a claim is made for outlives it: a machine that is rebuilt may have its address back. */
+function ownerOf({ metadata }: IPAddressClaim): Identity | undefined {
+  const owner = metadata.ownerReferences.find(({ controller }) => controller === true) ?? metadata.ownerReferences[0]
+  if (owner === undefined) return undefined
+  const slash = owner.apiVersion.indexOf('/')
+  const apiGroup = slash < 0 ? '' : owner.apiVersion.slice(0, slash)
+  return { apiGroup, kind: owner.kind, namespace: metadata.namespace, name: owner.name }
+}
+
+function wasLeftBy(claim: IPAddressClaim, hold: Hold): boolean {
+  const keys = new Set(affinityKeys(hold.claim, hold.owner))
+  return affinityKeys(claimReference(claim), ownerOf(claim)).some(key => keys.has(key))
+}
+
+function heldByAnother(address: string, { claim, state }: Hold): Refusal {
+  const holder = `${claim.kind} ${claim.namespace}/${claim.name}`
+  if (state === 'quarantined') {
+    return refuse(
+      'AddressQuarantined',
+      `${address} was released by ${holder} a short while ago: it is given once it has rested`,
+    )
+  }
+  return refuse(
+    'AddressInUse',
+    `${address}, which this claim has had, is held by ${holder}: release it there, or make a new claim`,
+  )
+}
+
+function reportOfAnother(report: IPAddress): Refusal {
+  const { namespace, name } = report.metadata
+  const why = `IPAddress ${namespace}/${name} belongs to an earlier claim of this name: it is removed once that claim is known to be gone`
+  return refuse('AddressInUse', why)
+}
+
+function reportShowsOther(report: IPAddress, address: string): Refusal {
+  const { namespace, name } = report.metadata
+  const why = `IPAddress ${namespace}/${name} shows ${report.address} of ${report.poolRef.name}, and this claim has ${address}: delete the one that is wrong`
+  return refuse('AddressInUse', why)
+}
+
+function unreadableChoice({ choice }: IPAddressClaim): Refusal {
+  return refuse(
+    'NotAnAddress',
+    `the annotation mooring.dev/address says ${JSON.stringify(choice)}, which is no address: remove it`,
+  )
+}
+
+function lostAddress({ addressName }: IPAddressClaim): Refusal {
+  const why = `this claim had the address of IPAddress ${addressName}, and nothing is left that says which: set the annotation mooring.dev/address, or make a new claim`
+  return refuse('AddressInUse', why)
+}

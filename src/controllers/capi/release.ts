@@ -1,0 +1,77 @@
+// claim.binding, the way out - a claim that is deleted gives its address back before it goes.
+//
+// Writes:  steps T8 to T11 of the model: what came from elsewhere is parked, the report goes, the hold rests under the same
+//          name, the finalizer comes off last. What is gone already, or not ours, is no hindrance.
+// Holds:   a paused Cluster or pool holds the release up, as it does everything; a Cluster or pool that is gone does not.
+
+import type { Hold } from '../../api/hold.ts'
+import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
+import { releaseAddressFinalizer } from '../../api/names.ts'
+import { identityKey } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { parseIP } from '../../ip/address.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import { done, type PassResult } from '../../runtime/reconciler.ts'
+import { holds as holdKind, reports as reportKind } from '../kinds.ts'
+import { holdOf, reportOf } from '../parsed.ts'
+import { claimUidLabel, expireHold, parkHold, quarantineHold, removeReport, unguardClaim } from '../steps.ts'
+import type { Seen } from './binding.ts'
+import type { CapiWorld } from './world.ts'
+
+export async function releaseClaim(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Promise<PassResult> {
+  const { namespace, name } = claim.metadata
+  world.waiting.remove(identityKey(seen.identity), `${namespace}/${name}`)
+  if (!claim.metadata.finalizers.includes(releaseAddressFinalizer)) return done()
+  if (claim.isPaused || seen.cluster === 'paused') return done()
+  const pool = seen.pool === undefined || isMalformed(seen.pool) ? undefined : seen.pool
+  if (pool?.isPaused) return done()
+
+  const held = await holdsOf(claim, world)
+  await releaseReport(claim, pool, held, world)
+  for (const hold of held) await rest(hold, pool, world)
+  await unguardClaim(world, claim)
+  return done()
+}
+
+/** Every hold that names the claim, from the API server itself: one that a cache has not seen yet would stay behind. */
+async function holdsOf(claim: IPAddressClaim, { client }: CapiWorld): Promise<Hold[]> {
+  const { items } = await client.list(holdKind, { labelSelector: `${claimUidLabel}=${claim.metadata.uid}` })
+  return items.flatMap(item => {
+    const hold = holdOf(item)
+    return isMalformed(hold) ? [] : [hold]
+  })
+}
+
+async function releaseReport(
+  claim: IPAddressClaim,
+  pool: Pool | undefined,
+  held: readonly Hold[],
+  world: CapiWorld,
+): Promise<void> {
+  const { namespace, name, uid } = claim.metadata
+  const object = await world.client.get(reportKind, { namespace, name })
+  const report = object && reportOf(object)
+  if (report === undefined || isMalformed(report)) return
+  if (!report.metadata.ownerReferences.some(owner => owner.uid === uid)) return
+  const ip = parseIP(report.address)
+  if (pool !== undefined && !isMalformed(ip) && ip.family === pool.family && held.length === 0) {
+    const spec = {
+      space: pool.space,
+      ip,
+      bits: pool.bits,
+      pool: pool.identity,
+      claim: claimReference(claim),
+      owner: undefined,
+    }
+    await parkHold(world, spec, pool.quarantineSeconds)
+  }
+  await removeReport(world, report)
+}
+
+async function rest(hold: Hold, pool: Pool | undefined, world: CapiWorld): Promise<void> {
+  if (hold.state === 'quarantined') return
+  // A pool on its way out has nobody to protect from a hasty second use.
+  const seconds = pool === undefined || pool.isDeleting ? 0 : pool.quarantineSeconds
+  const answer = holdOf(await quarantineHold(world, hold, seconds))
+  if (seconds === 0 && !isMalformed(answer)) await expireHold(world, answer)
+}

@@ -1,0 +1,63 @@
+// What a claim says of itself: one condition, `Ready`, in the words that Cluster API's dashboards know, with a sentence
+// that says what to do. Said once: the same again is no write.
+
+import { setCondition } from '../../api/condition.ts'
+import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
+import { claimReasons, readyCondition } from '../../api/names.ts'
+import type { Refusal, RefusalReason } from '../../ipam/refusal.ts'
+import { sayStatus } from '../steps.ts'
+import { type CapiWorld, timestamp } from './world.ts'
+
+/** T7: the claim says where it lives. */
+export async function sayAllocated(world: CapiWorld, claim: IPAddressClaim, address: string): Promise<void> {
+  const message = `${address} is allocated`
+  const isNew = await say(world, claim, 'True', claimReasons.allocated, message, claim.metadata.name)
+  if (isNew) tell(world, claim, 'Normal', claimReasons.allocated, message)
+}
+
+export async function sayWhyNot(world: CapiWorld, claim: IPAddressClaim, refusal: Refusal): Promise<void> {
+  const reason = toReason(refusal.reason)
+  const isNew = await say(world, claim, 'False', reason, refusal.message, claim.addressName)
+  if (isNew) tell(world, claim, 'Warning', reason, refusal.message)
+}
+
+function toReason(reason: RefusalReason): string {
+  switch (reason) {
+    case 'PoolExhausted':
+      return claimReasons.poolExhausted
+    case 'PoolNotFound':
+    case 'PoolMalformed':
+    case 'PoolDeleting':
+    case 'PoolPaused':
+      return claimReasons.poolNotReady
+    default:
+      return claimReasons.failed
+  }
+}
+
+async function say(
+  world: CapiWorld,
+  claim: IPAddressClaim,
+  status: 'True' | 'False',
+  reason: string,
+  message: string,
+  addressName: string,
+): Promise<boolean> {
+  const { generation } = claim.metadata
+  const fact = {
+    type: readyCondition,
+    status,
+    reason,
+    message,
+    ...(generation > 0 && { observedGeneration: generation }),
+  }
+  const conditions = setCondition(claim.conditions, fact, timestamp(world.clock))
+  if (conditions === claim.conditions && addressName === claim.addressName) return false
+  await sayStatus(world, claim, { addressName, conditions })
+  return true
+}
+
+function tell(world: CapiWorld, claim: IPAddressClaim, type: 'Normal' | 'Warning', reason: string, note: string): void {
+  const about = world.caches.claims.get(`${claim.metadata.namespace}/${claim.metadata.name}`)
+  if (about !== undefined) world.recorder.tell({ about, type, reason, action: 'Bind', note })
+}

@@ -1,0 +1,203 @@
+// What the desk of Cluster API claims knows and may touch: its views of the cluster, the ledger, one client. Reconcilers
+// take all of it from here and nothing from anywhere else.
+
+import type { Hold } from '../../api/hold.ts'
+import type { IPAddress } from '../../api/ip-address.ts'
+import { type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
+import { type Identity, identityKey } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { poolKindOf } from '../../api/to-pool.ts'
+import { parseIP } from '../../ip/address.ts'
+import { isMalformed, type Malformed } from '../../ip/malformed.ts'
+import { Cache, type Change } from '../../kube/cache.ts'
+import type { Client } from '../../kube/client.ts'
+import type { Recorder } from '../../kube/events.ts'
+import { type KubeObject, keyOf } from '../../kube/object.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Random } from '../../runtime/random.ts'
+import { pools as poolKinds } from '../kinds.ts'
+import type { Ledger } from '../ledger.ts'
+import { claimOf, clusterOf, holdOf, poolOf, reportOf } from '../parsed.ts'
+
+export interface Caches {
+  readonly holds: Cache<KubeObject, 'claim' | 'pool'>
+  readonly claims: Cache<KubeObject, 'pool' | 'cluster'>
+  readonly reports: Cache<KubeObject, 'pool'>
+  readonly clusters: Cache<KubeObject>
+  readonly namespaces: Cache<KubeObject>
+  /** By kind, in the order of `kinds.ts`. */
+  readonly pools: ReadonlyMap<string, Cache<KubeObject>>
+}
+
+export interface CapiWorld {
+  readonly client: Client
+  readonly clock: Clock
+  readonly random: Random
+  readonly recorder: Pick<Recorder, 'tell'>
+  readonly caches: Caches
+  readonly ledger: Ledger
+  /** Claims that wait for an address, by pool, oldest first. */
+  readonly waiting: Waiting
+}
+
+export function createCaches(isFrozen = false): Caches {
+  const options = { isFrozen }
+  return {
+    holds: new Cache<KubeObject, 'claim' | 'pool'>({
+      ...options,
+      indexes: {
+        claim: object => fromHold(object, hold => hold.claim.uid),
+        pool: object => fromHold(object, hold => identityKey(hold.pool)),
+      },
+    }),
+    claims: new Cache<KubeObject, 'pool' | 'cluster'>({
+      ...options,
+      indexes: { pool: object => poolKeyOfClaim(object), cluster: object => clusterKeyOfClaim(object) },
+    }),
+    reports: new Cache<KubeObject, 'pool'>({ ...options, indexes: { pool: object => poolKeyOfReport(object) } }),
+    clusters: new Cache<KubeObject>(options),
+    namespaces: new Cache<KubeObject>(options),
+    pools: new Map(poolKinds.map(({ kind }) => [kind, new Cache<KubeObject>(options)])),
+  }
+}
+
+/** Keeps the ledger equal to the caches. */
+export function followLedger(caches: Caches, ledger: Ledger): void {
+  caches.holds.subscribe(change => {
+    const before = change.old && holdOf(change.old)
+    const after = change.new && holdOf(change.new)
+    if (before !== undefined && !isMalformed(before) && after === undefined) ledger.removeHold(before)
+    if (after !== undefined && !isMalformed(after)) ledger.putHold(after)
+  })
+  caches.reports.subscribe(change => showReport(caches, ledger, change))
+  caches.claims.subscribe(change => showChoice(caches, ledger, change))
+  for (const cache of caches.pools.values()) {
+    // Addresses that came before their pool show from now on.
+    cache.subscribe(change => {
+      const pool = change.new && poolOf(change.new)
+      if (pool === undefined || isMalformed(pool)) return
+      const key = identityKey(pool.identity)
+      for (const object of caches.reports.byIndex('pool', key)) showReport(caches, ledger, { new: object })
+      for (const object of caches.claims.byIndex('pool', key)) showChoice(caches, ledger, { new: object })
+    })
+  }
+}
+
+const showingOfReport = (key: string): string => `report ${key}`
+const showingOfClaim = (key: string): string => `claim ${key}`
+
+/** Under which names a claim's own choice and report stand in the ledger. */
+export const ownShowings = (key: string): string[] => [showingOfReport(key), showingOfClaim(key)]
+
+function showReport(caches: Caches, ledger: Ledger, change: Change<KubeObject>): void {
+  const object = change.new ?? change.old
+  const by = showingOfReport(keyOf(object))
+  const report = change.new && reportOf(change.new)
+  if (report === undefined || isMalformed(report)) return ledger.hide(by)
+  const pool = findPool(caches, poolOfReport(report))
+  show(ledger, by, pool, report.address, report.metadata.namespace)
+}
+
+function showChoice(caches: Caches, ledger: Ledger, change: Change<KubeObject>): void {
+  const object = change.new ?? change.old
+  const by = showingOfClaim(keyOf(object))
+  const claim = change.new && claimOf(change.new)
+  if (claim === undefined || isMalformed(claim) || claim.choice === undefined) return ledger.hide(by)
+  show(ledger, by, findPool(caches, poolOfClaim(claim)), claim.choice, claim.metadata.namespace)
+}
+
+function show(ledger: Ledger, by: string, pool: Pool | undefined, address: string, namespace: string): void {
+  const ip = parseIP(address)
+  if (pool === undefined || isMalformed(ip) || ip.family !== pool.family) return ledger.hide(by)
+  ledger.show({ by, pool, ip, namespace })
+}
+
+export function findPool(caches: Caches, identity: Identity | undefined): Pool | undefined {
+  const pool = readPool(caches, identity)
+  return pool === undefined || isMalformed(pool) ? undefined : pool
+}
+
+export function readPool(caches: Caches, identity: Identity | undefined): Pool | Malformed | undefined {
+  if (identity === undefined) return undefined
+  const key = identity.namespace === '' ? identity.name : `${identity.namespace}/${identity.name}`
+  const object = caches.pools.get(identity.kind)?.get(key)
+  return object && poolOf(object)
+}
+
+export function poolOfReport({ poolRef, metadata }: IPAddress): Identity | undefined {
+  const kind = poolKindOf(poolRef)
+  return kind && { ...poolRef, namespace: kind.isNamespaced ? metadata.namespace : '' }
+}
+
+export type ClusterState = 'none' | 'running' | 'paused' | 'missing'
+
+/** `missing` also while the kind itself is not installed: a claim that names a Cluster waits for it. */
+export function clusterStateOf(caches: Caches, { clusterName, metadata }: IPAddressClaim): ClusterState {
+  if (clusterName === '') return 'none'
+  const object = caches.clusters.get(`${metadata.namespace}/${clusterName}`)
+  const cluster = object && clusterOf(object)
+  if (cluster === undefined || isMalformed(cluster)) return 'missing'
+  return cluster.isPaused ? 'paused' : 'running'
+}
+
+export function holdsOfClaim(caches: Caches, uid: string): Hold[] {
+  return caches.holds.byIndex('claim', uid).flatMap(object => {
+    const hold = holdOf(object)
+    return isMalformed(hold) ? [] : [hold]
+  })
+}
+
+/** RFC 3339 to the second, as all stored times are. */
+export function timestamp(clock: Clock, afterMs = 0): string {
+  return `${new Date(clock.now() + afterMs).toISOString().slice(0, 19)}Z`
+}
+
+function fromHold(object: KubeObject, read: (hold: Hold) => string): string[] {
+  const hold = holdOf(object)
+  return isMalformed(hold) ? [] : [read(hold)]
+}
+
+function poolKeyOfClaim(object: KubeObject): string[] {
+  const claim = claimOf(object)
+  const pool = isMalformed(claim) ? undefined : poolOfClaim(claim)
+  return pool === undefined ? [] : [identityKey(pool)]
+}
+
+function clusterKeyOfClaim(object: KubeObject): string[] {
+  const claim = claimOf(object)
+  if (isMalformed(claim) || claim.clusterName === '') return []
+  return [`${claim.metadata.namespace}/${claim.clusterName}`]
+}
+
+function poolKeyOfReport(object: KubeObject): string[] {
+  const report = reportOf(object)
+  const pool = isMalformed(report) ? undefined : poolOfReport(report)
+  return pool === undefined ? [] : [identityKey(pool)]
+}
+
+/** Claims that got no address, in the order in which they asked. */
+export class Waiting {
+  readonly #pools = new Map<string, Map<string, string>>()
+
+  add(pool: string, claim: string, createdAt: string): void {
+    const claims = this.#pools.get(pool) ?? new Map<string, string>()
+    claims.set(claim, createdAt)
+    this.#pools.set(pool, claims)
+  }
+
+  remove(pool: string, claim: string): void {
+    const claims = this.#pools.get(pool)
+    claims?.delete(claim)
+    if (claims?.size === 0) this.#pools.delete(pool)
+  }
+
+  /** Oldest first; of one second, by name, so that every process has the same order. */
+  of(pool: string): string[] {
+    const claims = [...(this.#pools.get(pool) ?? [])]
+    return claims.sort(([a, at], [b, bt]) => (at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1)).map(([claim]) => claim)
+  }
+
+  get pools(): Iterable<string> {
+    return this.#pools.keys()
+  }
+}
