@@ -1,8 +1,8 @@
 // From the bytes of a body to an object of the asked kind. Everything a user can get wrong before any rule of the kind
 // applies is told here: syntax, media type, another kind or version than the path says, fields that do not exist.
 
+import { JSONSyntaxError, parseJSON } from '../json.ts'
 import { quote } from './faults.ts'
-import { JSONSyntaxError, parseJSON } from './json.ts'
 import type { ServedKind } from './kinds/kind.ts'
 import type { ServedVersion } from './kinds/registry.ts'
 import { bodyEncoding } from './media.ts'

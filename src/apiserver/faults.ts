@@ -1,7 +1,7 @@
 // Faults: what is wrong with one field of one object, in the words Kubernetes uses for it. Checks return lists of
 // faults, in field order; `status.ts` turns a list into one 422 answer that names them all.
 
-import { stringify } from './json.ts'
+import { stringify } from '../json.ts'
 import { isObject } from './object.ts'
 
 export type FaultType =

@@ -1,10 +1,10 @@
 // The server's own controllers write through the same verbs as everybody else: same checks, same admission, same
 // optimistic locking. Only the socket and the question "who are you" are left out.
 
+import { stringify } from '../json.ts'
 import type { UserInfo } from './authn/user.ts'
 import { mastersGroup } from './authn/user.ts'
 import type { Answer, Call, World } from './call.ts'
-import { stringify } from './json.ts'
 import type { Resource } from './kinds/registry.ts'
 import type { KubeObject } from './object.ts'
 import { decodeEntry } from './objects.ts'

@@ -1,10 +1,9 @@
 // What every Kubernetes object has in common, and nothing more. Values come from `json.ts`, so an integer that a
 // JavaScript number cannot hold is a bigint, and every key is an own property.
 
-export type JSONValue = null | boolean | number | bigint | string | JSONValue[] | JSONObject
-export interface JSONObject {
-  [key: string]: JSONValue | undefined
-}
+import { type JSONObject, type JSONValue, setOwn } from '../json.ts'
+
+export { type JSONObject, type JSONValue, setOwn }
 
 export interface OwnerReference {
   apiVersion: string
@@ -75,15 +74,6 @@ export function parseAPIVersion(apiVersion: string): { group: string; version: s
 
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** Sets a key as an own property, whatever its name: plain assignment of `__proto__` would change the prototype. */
-export function setOwn(target: object, key: string, value: unknown): void {
-  if (key === '__proto__') {
-    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
-    return
-  }
-  ;(target as Record<string, unknown>)[key] = value
 }
 
 /** Reads an own property only: `toString` and friends are not fields of anybody's object. */

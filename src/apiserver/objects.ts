@@ -1,8 +1,8 @@
 // Objects in the store: which key, which bytes. Stored bytes are what clients read, resourceVersion included, with
 // `kind` and `apiVersion` first, so that answering a get, a list or a watch needs no decoding.
 
+import { parseJSON, stringify } from '../json.ts'
 import type { Change, Entry, Store } from '../store/store.ts'
-import { parseJSON, stringify } from './json.ts'
 import type { Resource } from './kinds/registry.ts'
 import type { KubeObject } from './object.ts'
 

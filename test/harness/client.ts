@@ -2,8 +2,8 @@
 
 import type { Handler } from '../../src/apiserver/edge/handler.ts'
 import type { WireRequest } from '../../src/apiserver/edge/wire.ts'
-import { parseJSON } from '../../src/apiserver/json.ts'
 import type { KubeObject } from '../../src/apiserver/object.ts'
+import { parseJSON } from '../../src/json.ts'
 
 /** An object, a list or a Status: a test knows which one it asked for. */
 export interface Body extends KubeObject {

@@ -9,8 +9,8 @@
 // A webhook that cannot be asked (unreachable, late, answering nonsense) is a failure: its own failurePolicy says
 // whether the write is refused or goes on as if it had not been there. A refusal is never ignored.
 
+import { parseJSON } from '../../json.ts'
 import { quote } from '../faults.ts'
-import { parseJSON } from '../json.ts'
 import type { GroupVersionKind, JSONValue, KubeObject } from '../object.ts'
 import { equal, isObject, toAPIVersion } from '../object.ts'
 import { applyJSONPatch } from '../patch/json-patch.ts'

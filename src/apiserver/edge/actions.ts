@@ -1,6 +1,6 @@
 // Orders to the product that are not Kubernetes: a POST to a path of its own, authorised like any other path.
 
-import { parseJSON } from '../json.ts'
+import { parseJSON } from '../../json.ts'
 import { isObject } from '../object.ts'
 import { badRequest } from '../status.ts'
 import type { ServePath } from './documents.ts'

@@ -1,10 +1,10 @@
 // Watch events as bytes. An event that goes out as it is stored is encoded once, however many watches want it; events
 // leave in the order they came, also when one must wait for a conversion.
 
+import { stringify } from '../../json.ts'
 import { watchBufferBytesMax } from '../../limits.ts'
 import type { Entry } from '../../store/store.ts'
 import type { Call, WatchEvent, WatchStream } from '../call.ts'
-import { stringify } from '../json.ts'
 import { contentTypes, type Representation } from '../media.ts'
 import { type KubeObject, toAPIVersion } from '../object.ts'
 import { expired, internalError, type Status } from '../status.ts'

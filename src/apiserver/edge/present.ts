@@ -2,10 +2,10 @@
 // wants plain JSON of the stored version: that is the common case, and it is why lists and watches are cheap.
 
 import { stringify as stringifyYAML } from 'yaml'
+import { stringify } from '../../json.ts'
 import type { Entry } from '../../store/store.ts'
 import { builtinDefinitions } from '../builtin/types.ts'
 import type { Answer, Call, FoundList } from '../call.ts'
-import { stringify } from '../json.ts'
 import { contentTypes, type Representation } from '../media.ts'
 import { type KubeObject, toAPIVersion } from '../object.ts'
 import { internalError, notAcceptable } from '../status.ts'

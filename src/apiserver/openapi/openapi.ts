@@ -3,9 +3,9 @@
 // made of, not to the list.
 
 import { createHash } from 'node:crypto'
+import { stringify } from '../../json.ts'
 import { builtinDefinitions } from '../builtin/types.ts'
 import { inOrder } from '../discovery/version-order.ts'
-import { stringify } from '../json.ts'
 import type { ServedKind } from '../kinds/kind.ts'
 import { parseAccept } from '../media.ts'
 import type { Definitions } from '../schema/schema.ts'

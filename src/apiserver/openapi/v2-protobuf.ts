@@ -2,7 +2,7 @@
 // is gnostic's `openapi.v2.Document`; field numbers are its own. Only what our documents can contain is written.
 // Extensions travel as YAML text, of which JSON is a part.
 
-import { stringify } from '../json.ts'
+import { stringify } from '../../json.ts'
 import { isObject } from '../object.ts'
 import type { Schema } from '../schema/schema.ts'
 

@@ -5,7 +5,7 @@
 // it. Everybody else (create, update, patch) owns what they changed, and never conflicts: they take fields from whoever
 // had them. Doing the same again changes nothing, times included, so a caller that compares can keep the version.
 
-import { parseJSON } from '../json.ts'
+import { parseJSON } from '../../json.ts'
 import {
   clone,
   equal,

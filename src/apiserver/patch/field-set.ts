@@ -8,7 +8,7 @@
 //
 // Sets are never changed after they are built; results of the operations may share parts with their arguments.
 
-import { parseJSON } from '../json.ts'
+import { parseJSON } from '../../json.ts'
 import { isObject, type JSONObject, type JSONValue, setOwn } from '../object.ts'
 
 export type Step = string

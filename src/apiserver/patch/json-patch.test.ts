@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import fastJSONPatch from 'fast-json-patch'
 import { describe, expect, it } from 'vitest'
-import { parseJSON } from '../json.ts'
+import { parseJSON } from '../../json.ts'
 import { clone, type JSONValue } from '../object.ts'
 import { StatusError } from '../status.ts'
 import { applyJSONPatch } from './json-patch.ts'

@@ -2,8 +2,8 @@
 // server is laxer than the RFC so are we, because clients came to depend on it: `replace` on an absent key of an object
 // adds it, negative indexes count from the end, and what stands before the first slash of a path is ignored.
 
+import { stringify } from '../../json.ts'
 import { bodyBytesMax, jsonDepthMax } from '../../limits.ts'
-import { stringify } from '../json.ts'
 import { clone, equal, getOwn, isObject, type JSONValue, setOwn } from '../object.ts'
 import { badRequest, tooLarge } from '../status.ts'
 import { toJSONKind } from './go-text.ts'

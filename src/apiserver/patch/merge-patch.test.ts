@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { parseJSON } from '../json.ts'
+import { parseJSON } from '../../json.ts'
 import { clone, type JSONValue } from '../object.ts'
 import { applyMergePatch, mergePatch } from './merge-patch.ts'
 

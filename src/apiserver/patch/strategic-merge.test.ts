@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { parseJSON } from '../../json.ts'
 import { builtinDefinitions, builtinSchema } from '../builtin/types.ts'
-import { parseJSON } from '../json.ts'
 import { clone, type JSONValue } from '../object.ts'
 import { StatusError } from '../status.ts'
 import { applyStrategicMergePatch } from './strategic-merge.ts'

@@ -1,7 +1,7 @@
 // Lists that are sets or maps hold no twins. The fault stands at the second of them; a third is not mentioned.
 
+import { stringify } from '../../json.ts'
 import { at, child, duplicate, type Fault, invalid } from '../faults.ts'
-import { stringify } from '../json.ts'
 import { isObject } from '../object.ts'
 import type { Node } from './node.ts'
 

@@ -5,8 +5,8 @@
 // On update a part that did not change is not judged again (ratcheting): tightening a schema must not lock the objects
 // that were there before.
 
+import { stringify } from '../../json.ts'
 import { type Fault, invalid, notSupported, quote, required, tooLong, tooMany, typeInvalid } from '../faults.ts'
-import { stringify } from '../json.ts'
 import { equal, isObject } from '../object.ts'
 import { isUnchanged, type Old, oldField, oldItems } from './correlate.ts'
 import type { Node } from './node.ts'

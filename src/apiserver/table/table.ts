@@ -1,7 +1,7 @@
 // Objects as a table, which is how `kubectl get` asks for them: the server knows the columns, so a client prints kinds
 // it has never heard of. And objects reduced to their metadata, for clients that want no more.
 
-import { stringify } from '../json.ts'
+import { stringify } from '../../json.ts'
 import type { PrinterColumn, ServedKind } from '../kinds/kind.ts'
 import type { KubeObject, ObjectMeta } from '../object.ts'
 import { badRequest, notAcceptable } from '../status.ts'

@@ -1,10 +1,10 @@
 // Patch: four languages for saying what to change. Each makes the wanted object from the stored one; everything after
 // that is an update like any other.
 
+import { JSONSyntaxError, parseJSON, stringify } from '../../json.ts'
 import { type DecodedBody, decodeYAML, type Refuse, refuseWrongTypes, settleStrictness } from '../body.ts'
 import type { Answer, Call, World } from '../call.ts'
 import { invalid } from '../faults.ts'
-import { JSONSyntaxError, parseJSON, stringify } from '../json.ts'
 import { parseMediaType } from '../media.ts'
 import { checkMetadataShape } from '../metadata.ts'
 import { isObject, type JSONValue, type KubeObject, setOwn, toAPIVersion } from '../object.ts'

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { parseJSON } from '../../json.ts'
 import { builtinDefinitions } from '../builtin/types.ts'
-import { parseJSON } from '../json.ts'
 import type { KubeObject } from '../object.ts'
 import { decodeProtobuf, encodeProtobuf, encodeWatchFrame, ProtobufError } from './protobuf.ts'
 

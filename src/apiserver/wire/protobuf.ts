@@ -2,8 +2,8 @@
 // writing follow the type tables, so there is no generated code; every length is checked against what is there before
 // it is used, and nesting is bounded.
 
+import { parseJSON, stringify } from '../../json.ts'
 import { jsonDepthMax } from '../../limits.ts'
-import { parseJSON, stringify } from '../json.ts'
 import { isObject, type KubeObject, parseAPIVersion, setOwn } from '../object.ts'
 import type { Definitions } from '../schema/schema.ts'
 import { type Field, type MessageType, messageType, type ValueType } from './message-types.ts'

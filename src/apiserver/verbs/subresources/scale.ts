@@ -1,10 +1,10 @@
 // Scale: one number of an object, seen and changed without knowing the object's kind. Built-in kinds keep it in
 // `spec.replicas`; a custom kind says where with JSON paths.
 
+import { parseJSON } from '../../../json.ts'
 import { readObject } from '../../body.ts'
 import type { Answer, Call, World } from '../../call.ts'
 import { invalid } from '../../faults.ts'
-import { parseJSON } from '../../json.ts'
 import { parseMediaType } from '../../media.ts'
 import { getOwn, isObject, type JSONValue, type KubeObject, setOwn } from '../../object.ts'
 import { keyOf } from '../../objects.ts'

@@ -2,8 +2,12 @@
 // swallowed, depth is bounded, `__proto__` is a key like any other, and the complaint about a syntax error is the one
 // Go's decoder makes, because that is what users find when they search for it.
 
-import { jsonDepthMax } from '../limits.ts'
-import { type JSONValue, setOwn } from './object.ts'
+import { jsonDepthMax } from './limits.ts'
+
+export type JSONValue = null | boolean | number | bigint | string | JSONValue[] | JSONObject
+export interface JSONObject {
+  [key: string]: JSONValue | undefined
+}
 
 export class JSONSyntaxError extends Error {
   override readonly name = 'JSONSyntaxError'
@@ -40,6 +44,15 @@ function print(value: unknown): string | undefined {
     if (text !== undefined) fields.push(`${JSON.stringify(key)}:${text}`)
   }
   return `{${fields.join(',')}}`
+}
+
+/** Sets a key as an own property, whatever its name: plain assignment of `__proto__` would change the prototype. */
+export function setOwn(target: object, key: string, value: unknown): void {
+  if (key === '__proto__') {
+    Object.defineProperty(target, key, { value, enumerable: true, configurable: true, writable: true })
+    return
+  }
+  ;(target as Record<string, unknown>)[key] = value
 }
 
 const quoteCode = 0x22
