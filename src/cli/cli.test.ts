@@ -34,7 +34,7 @@ function mooring(...args: string[]): Process {
 }
 
 const up = (data: string, ...more: string[]) =>
-  mooring('up', '--data', data, '--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', ...more)
+  mooring('up', '--data', data, '--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', '--desks', 'none', ...more)
 
 async function refusal(process: Process): Promise<{ code: number | null; text: string }> {
   const { code } = await process.ended

@@ -82,7 +82,7 @@ class Server {
   }
 
   start(): Promise<Remote> {
-    const args = ['up', '--data', this.#data, '--listen', this.#listen, '--dashboard', '127.0.0.1:0']
+    const args = ['up', '--data', this.#data, '--listen', this.#listen, '--dashboard', '127.0.0.1:0', '--desks', 'none']
     const process = run(build, args)
     this.#process = process
     this.#ready = untilReady(process).then(({ api, kubeconfig }) => {
