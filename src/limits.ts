@@ -54,3 +54,9 @@ export const certificateCheckMs = 60 * 60 * 1000
 
 /** Single permissions looked at when a role is granted: a rule of a thousand verbs, groups and resources is a billion. */
 export const rolePermissionsMax = 100_000
+
+/** An AdmissionReview holds an object twice, as it was and as it would be; some room for the rest of it. */
+export const reviewBytesMax = 2 * bodyBytesMax + 1024 * 1024
+
+/** A ConversionReview holds all objects of a list, without pages. */
+export const conversionBytesMax = 64 * 1024 * 1024

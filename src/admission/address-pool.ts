@@ -1,0 +1,142 @@
+// AddressPool and ClusterAddressPool under review: the fields of the in-cluster pools under the same rules, then our own.
+
+import { overlapPolicies, type Pool, strategies } from '../api/pool.ts'
+import { isRecord } from '../api/shape.ts'
+import { isSpaceName } from '../api/space.ts'
+import { poolKindOf } from '../api/to-pool.ts'
+import { type Family, type IP, parseIP, toIPText } from '../ip/address.ts'
+import { isMalformed } from '../ip/malformed.ts'
+import { type NotOffered, whyNotOffered } from '../ipam/pool-set.ts'
+import { type Entries, familyOf, readEntries } from './entries.ts'
+import { type Fault, forbidden, invalid } from './fault.ts'
+import { addressFaults, addressWarnings, outside, secondsFaults } from './in-cluster-pool.ts'
+import { admitPool, lostAddresses, type PoolRules } from './pool-change.ts'
+import type { PoolFacts } from './pool-facts.ts'
+import type { Ruling } from './ruling.ts'
+import { type Fields, fieldOf, specOf, textAt, textsAt } from './spec.ts'
+
+/** `old` is undefined on create, `next` on delete. */
+export const admitAddressPool = (old: unknown, next: unknown, facts: PoolFacts): Ruling =>
+  admitPool(rules, old, next, facts)
+
+const rules: PoolRules = {
+  faults: object => {
+    const spec = specOf(object)
+    return [...addressFaults(spec), ...ownFaults(spec)]
+  },
+  warnings: (object, pool) => ownWarnings(specOf(object), pool),
+  refusal: spaceRefusal,
+  lost: lostAddresses,
+}
+
+/**
+ * Holds are named after their space: a pool that changes it would leave its holders behind in the old one, and nothing
+ * would keep it from giving their addresses out again in the new one.
+ */
+function spaceRefusal(old: unknown, next: unknown, isHeld: () => boolean): string | undefined {
+  const [before, after] = [fieldOf(specOf(old), 'space') ?? '', fieldOf(specOf(next), 'space') ?? '']
+  if (before === after || !isHeld()) return undefined
+  return 'spec.space cannot be changed while addresses are held: create another pool in the other space'
+}
+
+function ownFaults(spec: Fields): Fault[] {
+  const shape: Fault[] = []
+  const addresses = readEntries(textsAt(spec, 'addresses', []), 'spec.addresses')
+  const family = familyOf(addresses)
+  const space = textAt(spec, 'space', shape)
+  const nameservers = textsAt(spec, 'nameservers', shape)
+  const draining = readEntries(textsAt(spec, 'draining', shape), 'spec.draining')
+  const faults = [...shape]
+  if (space !== '' && !isSpaceName(space)) {
+    faults.push(invalid('spec.space', space, 'a space is named by lower-case letters, digits and "-"'))
+  }
+  faults.push(...choiceFaults(spec, 'strategy', strategies), ...secondsFaults(spec, 'quarantineSeconds'))
+  faults.push(...preAllocationFaults(spec, family), ...nameserverFaults(nameservers), ...quotaFaults(spec))
+  faults.push(...draining.faults, ...otherFamily(draining, family, 'spec.draining'))
+  faults.push(...choiceFaults(spec, 'overlapPolicy', overlapPolicies))
+  return faults
+}
+
+function choiceFaults(spec: Fields, key: string, allowed: readonly string[]): Fault[] {
+  const value = fieldOf(spec, key)
+  if (value === undefined || (typeof value === 'string' && allowed.includes(value))) return []
+  return [invalid(`spec.${key}`, value, `write one of ${allowed.join(', ')}`)]
+}
+
+function nameserverFaults(nameservers: readonly string[]): Fault[] {
+  return nameservers.flatMap((text, i) => {
+    const ip = parseIP(text)
+    return isMalformed(ip) ? [invalid(`spec.nameservers[${i}]`, text, ip.malformed)] : []
+  })
+}
+
+function quotaFaults(spec: Fields): Fault[] {
+  const quota = fieldOf(spec, 'quota')
+  if (quota === undefined) return []
+  if (!isRecord(quota)) return [invalid('spec.quota', quota, 'must be an object with perNamespace and perCluster')]
+  return ['perNamespace', 'perCluster'].flatMap(key => {
+    const value = fieldOf(quota, key)
+    if (value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0)) return []
+    return [invalid(`spec.quota.${key}`, value, 'must be a whole number that is not negative')]
+  })
+}
+
+function otherFamily({ entries }: Entries, family: Family | undefined, field: string): Fault[] {
+  if (family === undefined) return []
+  return entries
+    .filter(({ range }) => range.family !== family)
+    .map(({ text }) => invalid(field, text, `is IPv${family === 4 ? 6 : 4} in a pool of IPv${family}`))
+}
+
+/** Each address is kept for one claim. That it is offered at all is a matter of the whole pool: see the warnings. */
+function preAllocationFaults(spec: Fields, family: Family | undefined): Fault[] {
+  const value = fieldOf(spec, 'preAllocations')
+  if (value === undefined) return []
+  if (!isRecord(value)) return [invalid('spec.preAllocations', value, 'must be a map of claim names to addresses')]
+  const keptFor = new Map<string, string>()
+  return Object.entries(value).flatMap(([claim, text]) => {
+    const field = `spec.preAllocations[${claim}]`
+    if (typeof text !== 'string') return [invalid(field, text, 'must be an address')]
+    const ip = parseIP(text)
+    if (isMalformed(ip)) return [invalid(field, text, ip.malformed)]
+    if (family !== undefined && ip.family !== family) {
+      return [invalid(field, text, `is IPv${ip.family} in a pool of IPv${family}`)]
+    }
+    const address = toIPText(ip)
+    const other = keptFor.get(address)
+    if (other !== undefined) return [forbidden(field, `${address} is kept for ${other} already`)]
+    keptFor.set(address, claim)
+    return []
+  })
+}
+
+// --- odd but legal ---
+
+function ownWarnings(spec: Fields, pool: Pool): string[] {
+  const draining = readEntries(textsAt(spec, 'draining', []), 'spec.draining')
+  return [
+    ...addressWarnings(spec, pool),
+    ...[...pool.reservations].flatMap(([claim, ip]) => keptWarning(pool, claim, ip)),
+    ...allowedNamespacesWarning(spec, pool),
+    ...outside(draining, pool, 'spec.draining'),
+  ]
+}
+
+const notOfferedTexts: Readonly<Record<NotOffered, string>> = {
+  outOfRange: 'is not among the addresses of the pool',
+  excluded: 'is excluded',
+  gateway: 'is the gateway',
+  reserved: 'is reserved in its subnet',
+}
+
+function keptWarning(pool: Pool, claim: string, ip: IP): string[] {
+  const why = whyNotOffered(pool, ip)
+  if (why === undefined) return []
+  return [`spec.preAllocations[${claim}]: ${toIPText(ip)} ${notOfferedTexts[why]}: the claim will wait for it`]
+}
+
+function allowedNamespacesWarning(spec: Fields, { identity }: Pool): string[] {
+  const isNamespaced = poolKindOf(identity)?.isNamespaced === true
+  if (!isNamespaced || fieldOf(spec, 'allowedNamespaces') === undefined) return []
+  return ['spec.allowedNamespaces: a namespaced pool is offered to its own namespace only; the field has no effect']
+}

@@ -1,0 +1,127 @@
+// The HTTPS listener that the API server asks. It knows paths and bytes; what is answered is decided in `review.ts` and
+// `conversion.ts`. Bodies, waiting times and connections are bounded, and a certificate can be renewed while it serves.
+
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { bodyMsMax, conversionBytesMax, reviewBytesMax } from '../limits.ts'
+import { describeError, type Log } from '../telemetry/log.ts'
+import { answerConversionReview } from './conversion.ts'
+import { answerAdmissionReview } from './review.ts'
+import { type Facts, webhooks } from './webhooks.ts'
+
+/** PEM, both. */
+export interface ServingCertificate {
+  readonly certificate: string | Buffer
+  readonly key: string | Buffer
+}
+
+export interface EdgeOptions extends ServingCertificate {
+  readonly host: string
+  /** 0 for any that is free. */
+  readonly port: number
+  /** Undefined while the world is not known yet. */
+  readonly facts: () => Facts | undefined
+  readonly log: Log
+}
+
+export interface Edge {
+  readonly port: number
+  /** For connections from now on. */
+  renew(certificate: ServingCertificate): void
+  stop(): Promise<void>
+}
+
+export interface Route {
+  readonly bytesMax: number
+  readonly answer: (body: string) => string
+}
+
+/** What is answered where. */
+export function toRoutes({ facts, log }: Pick<EdgeOptions, 'facts' | 'log'>): ReadonlyMap<string, Route> {
+  const routes = new Map<string, Route>()
+  for (const webhook of webhooks) {
+    const onError = (error: unknown) =>
+      log.error('a review failed', { webhook: webhook.name, error: describeError(error) })
+    routes.set(webhook.path, {
+      bytesMax: reviewBytesMax,
+      answer: body => answerAdmissionReview(body, { webhook, facts, onError }),
+    })
+  }
+  const onError = (error: unknown) => log.error('a conversion failed', { error: describeError(error) })
+  routes.set('/convert', { bytesMax: conversionBytesMax, answer: body => answerConversionReview(body, onError) })
+  return routes
+}
+
+/** Far more than the few connections that API servers keep open. */
+const connectionsMax = 1_000
+
+export async function startEdge(options: EdgeOptions): Promise<Edge> {
+  const { host, port, certificate, key, log } = options
+  const routes = toRoutes(options)
+  const server = createServer({ cert: certificate, key, minVersion: 'TLSv1.2' }, (request, response) => {
+    void serve(request, response, routes).catch(error => {
+      log.debug('a review was not answered', { error: describeError(error) })
+      response.destroy()
+    })
+  })
+  server.requestTimeout = bodyMsMax
+  // Longer than API servers keep an idle connection, so that it is they who close it and no request meets a closed one.
+  server.keepAliveTimeout = 2 * 60_000
+  server.maxConnections = connectionsMax
+  server.on('tlsClientError', error => log.debug('a TLS handshake failed', { error: describeError(error) }))
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  const { port: bound } = server.address() as AddressInfo
+  return {
+    port: bound,
+    renew: renewed => server.setSecureContext({ cert: renewed.certificate, key: renewed.key, minVersion: 'TLSv1.2' }),
+    stop: () =>
+      new Promise(resolve => {
+        server.close(() => resolve())
+        server.closeIdleConnections()
+        // Reviews take milliseconds; who still sends after this is not waited for.
+        setTimeout(() => server.closeAllConnections(), 1_000).unref()
+      }),
+  }
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  routes: ReadonlyMap<string, Route>,
+): Promise<void> {
+  const path = (request.url ?? '').split('?', 1)[0] ?? ''
+  const route = routes.get(path)
+  if (route === undefined) return refuse(response, 404, 'nothing is answered here')
+  if (request.method !== 'POST') return refuse(response, 405, 'a review is sent by POST')
+  if (!(request.headers['content-type'] ?? '').startsWith('application/json')) {
+    return refuse(response, 415, 'a review is sent as application/json')
+  }
+  const body = await readBody(request, route.bytesMax)
+  if (body === undefined) return refuse(response, 413, `a review here has at most ${route.bytesMax} bytes`)
+  response.writeHead(200, { 'content-type': 'application/json' }).end(route.answer(body))
+}
+
+function refuse(response: ServerResponse, code: number, sentence: string): void {
+  // What was not read of the request would be taken for the next one.
+  response.writeHead(code, { 'content-type': 'text/plain', connection: 'close' }).end(`${sentence}\n`)
+}
+
+/** Undefined where there is more than may be. */
+async function readBody(request: IncomingMessage, bytesMax: number): Promise<string | undefined> {
+  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return undefined
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length
+    if (bytes > bytesMax) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

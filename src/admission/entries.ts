@@ -1,0 +1,41 @@
+// Lists of addresses as people type them, judged entry by entry. The words for what is wrong are those that users of these
+// kinds have always been told, because they search for them.
+
+import type { Family } from '../ip/address.ts'
+import { isMalformed } from '../ip/malformed.ts'
+import { parseEntry, type Range } from '../ip/range.ts'
+import { type Fault, invalid } from './fault.ts'
+
+export interface Entry {
+  readonly text: string
+  readonly range: Range
+}
+
+export interface Entries {
+  /** Those that could be read, in the order in which they stand. */
+  readonly entries: readonly Entry[]
+  readonly families: ReadonlySet<Family>
+  readonly faults: readonly Fault[]
+}
+
+export const notAnEntry = 'provided address is not a valid IP, range, nor CIDR'
+export const mixedFamilies = 'provided addresses are of mixed IP families'
+
+export function readEntries(texts: readonly string[], field: string, problem = notAnEntry): Entries {
+  const entries: Entry[] = []
+  const faults: Fault[] = []
+  for (const text of texts) {
+    const range = parseEntry(text)
+    if (isMalformed(range)) faults.push(invalid(field, text, problem))
+    else entries.push({ text, range })
+  }
+  return { entries, families: new Set(entries.map(({ range }) => range.family)), faults }
+}
+
+export const isMixed = ({ families }: Entries): boolean => families.size > 1
+
+/** The family that all of them have; undefined if there is none, or more than one. */
+export function familyOf({ families }: Entries): Family | undefined {
+  const [family] = families
+  return families.size === 1 ? family : undefined
+}

@@ -1,0 +1,104 @@
+// InClusterPrefixPool and GlobalInClusterPrefixPool under review: pools whose claims get a whole IPv6 prefix.
+
+import type { Pool } from '../api/pool.ts'
+import { allocationPrefixLengthDefault } from '../api/prefix-pool.ts'
+import { toIPText } from '../ip/address.ts'
+import { hasHostBits, parseCIDR } from '../ip/cidr.ts'
+import { isMalformed } from '../ip/malformed.ts'
+import { hasIP } from '../ip/range-set.ts'
+import { readEntries } from './entries.ts'
+import { type Fault, invalid } from './fault.ts'
+import { parseGateway } from './gateway.ts'
+import { outside } from './in-cluster-pool.ts'
+import { admitPool, lostPrefixes, nothingOffered, type PoolRules } from './pool-change.ts'
+import type { PoolFacts } from './pool-facts.ts'
+import type { Ruling } from './ruling.ts'
+import { type Fields, fieldOf, integerAt, specOf, textAt, textsAt } from './spec.ts'
+
+/** `old` is undefined on create, `next` on delete. */
+export const admitPrefixPool = (old: unknown, next: unknown, facts: PoolFacts): Ruling =>
+  admitPool(rules, old, next, facts)
+
+/** Fields to add to the spec; undefined where nothing is missing. */
+export function prefixPoolDefaults(object: unknown): Fields | undefined {
+  const length = fieldOf(specOf(object), 'allocationPrefixLength')
+  return length === undefined || length === 0 ? { allocationPrefixLength: allocationPrefixLengthDefault } : undefined
+}
+
+const rules: PoolRules = {
+  faults: object => prefixFaults(specOf(object)),
+  warnings: (object, pool) => prefixWarnings(specOf(object), pool),
+  refusal: (old, next) =>
+    lengthOf(specOf(old)) === lengthOf(specOf(next)) ? undefined : 'spec.allocationPrefixLength is immutable',
+  lost: lostPrefixes,
+}
+
+function lengthOf(spec: Fields, faults: Fault[] = []): number | undefined {
+  const length = integerAt(spec, 'allocationPrefixLength', faults)
+  return length === 0 ? allocationPrefixLengthDefault : length
+}
+
+function prefixFaults(spec: Fields): Fault[] {
+  const shape: Fault[] = []
+  const prefixes = textsAt(spec, 'prefixes', shape)
+  const length = lengthOf(spec, shape)
+  const gateway = textAt(spec, 'gateway', shape)
+  const excluded = textsAt(spec, 'excludedPrefixes', shape)
+  if (length === undefined || shape.length > 0) return shape
+  const isLength = length >= 1 && length <= 128
+  const faults: Fault[] = []
+  if (prefixes.length === 0) faults.push(invalid('spec.prefixes', fieldOf(spec, 'prefixes'), 'prefixes is required'))
+  for (const text of prefixes) faults.push(...sourceFaults(text, isLength ? length : 128))
+  if (!isLength) {
+    const value = fieldOf(spec, 'allocationPrefixLength')
+    faults.push(invalid('spec.allocationPrefixLength', value, 'allocationPrefixLength must be between 1 and 128'))
+  }
+  faults.push(...gatewayFaults(gateway), ...excludedFaults(excluded))
+  return faults
+}
+
+/** One fault per entry: an entry that is no CIDR has no length to complain about. */
+function sourceFaults(text: string, length: number): Fault[] {
+  const cidr = parseCIDR(text)
+  const fault = (problem: string): Fault[] => [invalid('spec.prefixes', text, problem)]
+  if (isMalformed(cidr)) return fault('provided entry is not a valid IPv6 CIDR')
+  if (cidr.ip.family === 4) return fault('only IPv6 prefixes are supported')
+  if (hasHostBits(cidr)) return fault('CIDR must be network-aligned')
+  if (cidr.bits > length) return fault(`CIDR prefix length must be <= allocationPrefixLength (${length})`)
+  return []
+}
+
+function gatewayFaults(text: string): Fault[] {
+  if (text === '') return []
+  const gateway = parseGateway(text)
+  if (isMalformed(gateway)) return [invalid('spec.gateway', text, gateway.malformed)]
+  return gateway.family === 6 ? [] : [invalid('spec.gateway', text, 'provided gateway must be IPv6')]
+}
+
+function excludedFaults(texts: readonly string[]): Fault[] {
+  const { entries, faults } = readEntries(
+    texts,
+    'spec.excludedPrefixes',
+    'provided entry is not a valid IP, range, nor CIDR',
+  )
+  const ofOther = entries.filter(({ range }) => range.family === 4)
+  return [
+    ...faults,
+    ...ofOther.map(({ text }) => invalid('spec.excludedPrefixes', text, 'only IPv6 excluded prefixes are supported')),
+  ]
+}
+
+function prefixWarnings(spec: Fields, pool: Pool): string[] {
+  const warnings: string[] = []
+  if (pool.bits === 128) {
+    warnings.push(
+      'spec.allocationPrefixLength: 128 behaves like host-address allocation; InClusterIPPool is the kind for that',
+    )
+    if (pool.gateway !== undefined && hasIP(pool.addresses, pool.gateway)) {
+      const gateway = toIPText(pool.gateway)
+      warnings.push(`spec.gateway: ${gateway} is inside spec.prefixes and is not reserved: a claim may get it too`)
+    }
+  }
+  const excluded = readEntries(textsAt(spec, 'excludedPrefixes', []), 'spec.excludedPrefixes')
+  return [...warnings, ...outside(excluded, pool, 'spec.excludedPrefixes'), ...nothingOffered(pool)]
+}

@@ -1,0 +1,87 @@
+// How the API server is told to ask. Requests fail while nobody answers: a pool that was written unchecked makes claims wait
+// later, which is harder to understand than a write that says "try again". Status writes are not asked about.
+
+import type { Kind } from '../api/object.ts'
+import { type Webhook, webhooks } from './webhooks.ts'
+
+/** Where the API server reaches us: a Service in a cluster, a URL beside the embedded server. */
+export type ReviewAddress =
+  | { readonly kind: 'url'; readonly base: string; readonly caBundle: string }
+  | {
+      readonly kind: 'service'
+      readonly namespace: string
+      readonly name: string
+      readonly port?: number
+      /** Left out where something else puts it in, such as cert-manager. */
+      readonly caBundle?: string
+    }
+
+export interface RegistrationOptions {
+  readonly address: ReviewAddress
+  /** The name of both objects is made from it. */
+  readonly namePrefix?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+  /** Also Cluster API's own kinds: only where Cluster API is not there to review them. */
+  readonly withCore?: boolean
+}
+
+const timeoutSeconds = 10
+
+export function toValidatingConfiguration(options: RegistrationOptions) {
+  return toConfiguration('validating', 'ValidatingWebhookConfiguration', options)
+}
+
+export function toMutatingConfiguration(options: RegistrationOptions) {
+  return toConfiguration('mutating', 'MutatingWebhookConfiguration', options)
+}
+
+/** The conversion stanza for a definition with more than one version. `caBundle` is base64, as everywhere here. */
+export function toConversion(address: ReviewAddress) {
+  return {
+    strategy: 'Webhook',
+    webhook: { clientConfig: clientConfig(address, '/convert'), conversionReviewVersions: ['v1'] },
+  } as const
+}
+
+function toConfiguration(type: Webhook['type'], kind: string, options: RegistrationOptions) {
+  const { address, namePrefix = 'mooring-', labels, annotations, withCore = false } = options
+  return {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind,
+    metadata: {
+      name: `${namePrefix}${type}-webhook-configuration`,
+      ...(labels && { labels }),
+      ...(annotations && { annotations }),
+    },
+    webhooks: webhooks
+      .filter(webhook => webhook.type === type && (withCore || !webhook.isCore))
+      .map(webhook => toWebhook(webhook, address)),
+  }
+}
+
+function toWebhook(webhook: Webhook, address: ReviewAddress) {
+  const { name, path, kind, type } = webhook
+  return {
+    name,
+    clientConfig: clientConfig(address, path),
+    rules: [ruleFor(kind, type === 'mutating' ? ['CREATE', 'UPDATE'] : ['CREATE', 'UPDATE', 'DELETE'])],
+    failurePolicy: 'Fail',
+    matchPolicy: 'Equivalent',
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1', 'v1beta1'],
+    timeoutSeconds,
+  }
+}
+
+function ruleFor({ group, version, plural, isNamespaced }: Kind, operations: readonly string[]) {
+  const scope = isNamespaced ? 'Namespaced' : 'Cluster'
+  return { apiGroups: [group], apiVersions: [version], operations, resources: [plural], scope }
+}
+
+function clientConfig(address: ReviewAddress, path: string) {
+  if (address.kind === 'url') return { url: `${address.base}${path}`, caBundle: address.caBundle }
+  const { namespace, name, port, caBundle } = address
+  const service = { namespace, name, path, ...(port !== undefined && { port }) }
+  return { service, ...(caBundle !== undefined && { caBundle }) }
+}

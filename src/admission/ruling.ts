@@ -1,0 +1,71 @@
+// What admission answers: yes or no, with warnings either way. The three ways to say no are told apart by clients, so they
+// are kept as they always were: 422 for a spec that is wrong in itself, 400 for a change that does not fit what is held,
+// 403 for faults of Cluster API's own kinds.
+
+import { describeFault, describeFaults, type Fault } from './fault.ts'
+
+export type Ruling =
+  | { readonly kind: 'allowed'; readonly warnings: readonly string[] }
+  /** The object is wrong in itself. */
+  | { readonly kind: 'invalid'; readonly faults: readonly Fault[]; readonly warnings: readonly string[] }
+  /** As Cluster API answers faults of claims and addresses. */
+  | { readonly kind: 'forbidden'; readonly faults: readonly Fault[]; readonly warnings: readonly string[] }
+  /** The object is right, the change is not. */
+  | { readonly kind: 'refused'; readonly message: string; readonly warnings: readonly string[] }
+
+export const allowed = (warnings: readonly string[] = []): Ruling => ({ kind: 'allowed', warnings })
+
+export const refused = (message: string, warnings: readonly string[] = []): Ruling => ({
+  kind: 'refused',
+  message,
+  warnings,
+})
+
+export interface Subject {
+  readonly group: string
+  readonly kind: string
+  readonly name: string
+}
+
+/** metav1.Status as it stands in the answer to a review; undefined for a yes. */
+export function toStatus(ruling: Ruling, { group, kind, name }: Subject): object | undefined {
+  switch (ruling.kind) {
+    case 'allowed':
+      return undefined
+    case 'refused':
+      return failure(400, 'BadRequest', ruling.message)
+    case 'forbidden':
+      return failure(403, 'Forbidden', describeFaults(ruling.faults))
+    case 'invalid':
+      return {
+        ...failure(
+          422,
+          'Invalid',
+          `${kind}.${group} ${JSON.stringify(name)} is invalid: ${describeFaults(ruling.faults)}`,
+        ),
+        details: { name, group, kind, causes: ruling.faults.map(toCause) },
+      }
+  }
+}
+
+export const failure = (code: number, reason: string, message: string) => ({
+  status: 'Failure',
+  message,
+  reason,
+  code,
+})
+
+const toCause = ({ type, field, message }: Fault) => ({ reason: type, message, field })
+
+/** For logs and tests: every reason for the no, one line each. */
+export function reasonsOf(ruling: Ruling): readonly string[] {
+  switch (ruling.kind) {
+    case 'allowed':
+      return []
+    case 'refused':
+      return [ruling.message]
+    case 'invalid':
+    case 'forbidden':
+      return ruling.faults.map(describeFault)
+  }
+}
