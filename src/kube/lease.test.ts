@@ -102,6 +102,32 @@ describe('an election', () => {
     await one.stop()
   })
 
+  test('counts from before it asked, so that a late answer does not make it believe for longer', async () => {
+    const [server, clock] = [new ToyObjects(), new VirtualClock()]
+    let isTroubled = false
+    const update = async (...args: [never, never]) => {
+      const answer = await server.client.update(...args)
+      if (isTroubled) await pause(clock, 9_000)
+      return answer
+    }
+    const get = (...args: [never, never]) =>
+      isTroubled && clock.monotonicMs() > 60_000
+        ? Promise.reject(new WireError('lost', true))
+        : server.client.get(...args)
+    const one = aCandidate(server, clock, 'one', { ...server.client, get, update } as never)
+    await settle()
+    const two = aCandidate(server, clock, 'two')
+    await clock.advance(58_000)
+    isTroubled = true
+    for (let passed = 0; passed < 60_000; passed += 200) {
+      await clock.advance(200)
+      expect([one, two].filter(({ election }) => election.isLeading).length).toBeLessThanOrEqual(1)
+    }
+    expect(two.election.isLeading).toBe(true)
+    isTroubled = false
+    await Promise.all([one.stop(), two.stop()])
+  })
+
   test('lets somebody wait for it', async () => {
     const [server, clock] = [new ToyObjects(), new VirtualClock()]
     const one = aCandidate(server, clock, 'one')
