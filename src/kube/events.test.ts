@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { ToyObjects } from '../../test/harness/toy-client.ts'
+import { seededRandom } from '../runtime/random.ts'
+import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
+import { silentLog } from '../telemetry/log.ts'
+import { createRecorder, type EventObject, type News } from './events.ts'
+import { Refusal } from './refusal.ts'
+
+function aRecorder() {
+  const [server, clock] = [new ToyObjects(), new VirtualClock()]
+  const recorder = createRecorder({
+    client: server.client,
+    clock,
+    random: seededRandom(1),
+    log: silentLog,
+    controller: 'mooring.dev/capi',
+    instance: 'mooring-0',
+  })
+  return { server, clock, recorder, stored: () => [...server.objects.values()] as EventObject[] }
+}
+
+const bound: News = {
+  about: {
+    apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
+    kind: 'IPAddressClaim',
+    metadata: { name: 'claim', namespace: 'lab', uid: 'u', resourceVersion: '7' },
+  },
+  type: 'Normal',
+  reason: 'Bound',
+  action: 'Bind',
+  note: 'holds 192.0.2.1',
+}
+
+describe('a recorder', () => {
+  test('tells in the form the server takes', async () => {
+    const { recorder, stored } = aRecorder()
+    recorder.tell(bound)
+    await recorder.flushed()
+    expect(stored()).toMatchObject([
+      {
+        metadata: { namespace: 'lab', name: expect.stringMatching(/^claim\.[0-9a-f]{12}$/) },
+        eventTime: '2030-01-01T00:00:00.000000Z',
+        type: 'Normal',
+        reason: 'Bound',
+        action: 'Bind',
+        note: 'holds 192.0.2.1',
+        regarding: { kind: 'IPAddressClaim', name: 'claim', namespace: 'lab', uid: 'u' },
+        reportingController: 'mooring.dev/capi',
+        reportingInstance: 'mooring-0',
+      },
+    ])
+  })
+
+  test('tells of an object without a namespace in the default one, and cuts what is too long', async () => {
+    const { recorder, stored } = aRecorder()
+    const about = { ...bound.about, metadata: { name: 'a'.repeat(253), uid: 'v' } }
+    recorder.tell({ ...bound, about, note: '\u20ac'.repeat(2_000) })
+    await recorder.flushed()
+    const [event] = stored()
+    expect(event?.metadata.namespace).toBe('default')
+    expect(event?.metadata.name?.length).toBeLessThanOrEqual(253)
+    expect(Buffer.byteLength(event?.note ?? '')).toBeLessThanOrEqual(1024)
+  })
+
+  test('counts what happens again instead of telling it again', async () => {
+    const { recorder, stored, clock } = aRecorder()
+    for (let i = 0; i < 50; i++) {
+      recorder.tell(bound)
+      await clock.advance(10_000)
+    }
+    await recorder.flushed()
+    expect(stored()).toHaveLength(1)
+    expect(stored()[0]?.series?.count).toBeGreaterThan(40)
+    await clock.advance(10 * 60_000)
+    recorder.tell(bound)
+    await recorder.flushed()
+    expect(stored()).toHaveLength(2)
+  })
+
+  test('tells it as new when the event it counted on is gone', async () => {
+    const { recorder, stored, clock, server } = aRecorder()
+    recorder.tell(bound)
+    await recorder.flushed()
+    server.objects.clear()
+    await clock.advance(60_000)
+    recorder.tell(bound)
+    await recorder.flushed()
+    expect(stored()[0]?.series?.count).toBe(2)
+  })
+
+  test('cuts an object short that is talked about without end, and others not', async () => {
+    const { recorder, stored, clock } = aRecorder()
+    for (let i = 0; i < 1_000; i++) recorder.tell({ ...bound, note: `note ${i}` })
+    recorder.tell({ ...bound, about: { ...bound.about, metadata: { name: 'other', namespace: 'lab', uid: 'v' } } })
+    await recorder.flushed()
+    expect(stored()).toHaveLength(26)
+    await clock.advance(60_000)
+    recorder.tell({ ...bound, note: 'one more' })
+    recorder.tell({ ...bound, note: 'and another' })
+    await recorder.flushed()
+    expect(stored()).toHaveLength(27)
+  })
+
+  test('never fails or holds up its caller, and gives up after a while', async () => {
+    const { recorder, server, clock, stored } = aRecorder()
+    let requests = 0
+    server.weather = () => {
+      requests++
+      return Promise.reject(new Refusal('down', { reason: 'Unreachable', code: 0 }))
+    }
+    recorder.tell(bound)
+    await clock.advance(60_000)
+    await recorder.flushed()
+    expect(requests).toBe(3)
+    server.weather = () => Promise.reject(new Refusal('no', { reason: 'Forbidden', code: 403 }))
+    recorder.tell({ ...bound, reason: 'Released' })
+    await recorder.flushed()
+    expect(stored()).toEqual([])
+  })
+
+  test('keeps a bounded number of news for a server that does not answer', async () => {
+    const { recorder, server } = aRecorder()
+    let open = () => {}
+    server.weather = () =>
+      new Promise(resolve => {
+        open = resolve
+      })
+    for (let i = 0; i < 5_000; i++) {
+      recorder.tell({
+        ...bound,
+        about: { ...bound.about, metadata: { name: `c-${i}`, namespace: 'lab', uid: `u-${i}` } },
+      })
+      if (i === 0) await settle()
+    }
+    server.weather = () => Promise.resolve()
+    open()
+    await recorder.flushed()
+    expect(server.objects.size).toBe(1_001)
+  })
+
+  test('stops at once', async () => {
+    const { recorder, server, clock, stored } = aRecorder()
+    server.weather = () => Promise.reject(new Refusal('down', { reason: 'Unreachable', code: 0 }))
+    recorder.tell(bound)
+    await settle()
+    await recorder.stop()
+    recorder.tell(bound)
+    expect([clock.timers, stored()]).toEqual([0, []])
+  })
+})
