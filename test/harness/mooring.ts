@@ -29,7 +29,7 @@ export async function buildMooring(): Promise<Build> {
   const types = join('apiserver', 'builtin', 'types.json')
   copyFileSync(join(root, 'src', types), join(out, types))
   copyFileSync(join(root, 'package.json'), join(directory, 'package.json'))
-  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
+  for (const folder of ['node_modules', 'config']) symlinkSync(join(root, folder), join(directory, folder))
   const main = join(out, 'main.js')
   if (!existsSync(main)) throw new Error(`the build left no ${main}`)
   return { main, remove: () => rm(directory, { recursive: true }) }

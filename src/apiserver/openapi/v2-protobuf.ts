@@ -119,7 +119,7 @@ function valuesFields(values: Schema | boolean): Fields {
 
 function parameterFields(parameter: Record<string, unknown>): Fields {
   const { name, description, required, type, schema } = parameter
-  const place = parameter['in']
+  const place = parameter.in
   if (place === 'body') {
     const body = [
       ...text(1, description),
@@ -134,26 +134,26 @@ function parameterFields(parameter: Record<string, unknown>): Fields {
   const common = [...flag(1, required), ...text(2, place), ...text(3, description), ...text(4, name)]
   const fields =
     place === 'query'
-      ? message(3, [...common, ...text(6, type), ...flag(20, parameter['uniqueItems'])])
-      : message(4, [...common, ...text(5, type), ...flag(19, parameter['uniqueItems'])])
+      ? message(3, [...common, ...text(6, type), ...flag(20, parameter.uniqueItems)])
+      : message(4, [...common, ...text(5, type), ...flag(19, parameter.uniqueItems)])
   return [message(1, [message(2, [fields])])]
 }
 
 function operationFields(operation: Record<string, unknown>): Fields {
-  const responses = Object.entries(objectOf(operation['responses'])).map(([code, answer]) => {
+  const responses = Object.entries(objectOf(operation.responses)).map(([code, answer]) => {
     const { description, schema } = objectOf(answer)
     const content = schema === undefined ? [] : [message(2, [message(1, schemaFields(schema as Schema))])]
     return named(1, code, [message(1, [...text(1, description), ...content])])
   })
   return [
-    ...texts(1, operation['tags']),
-    ...text(3, operation['description']),
-    ...text(5, operation['operationId']),
-    ...texts(6, operation['produces']),
-    ...texts(7, operation['consumes']),
-    ...parametersFields(8, operation['parameters']),
+    ...texts(1, operation.tags),
+    ...text(3, operation.description),
+    ...text(5, operation.operationId),
+    ...texts(6, operation.produces),
+    ...texts(7, operation.consumes),
+    ...parametersFields(8, operation.parameters),
     message(9, responses),
-    ...texts(10, operation['schemes']),
+    ...texts(10, operation.schemes),
     ...extensions(13, operation),
   ]
 }
@@ -175,12 +175,12 @@ function pathFields(item: Record<string, unknown>): Fields {
   const operations = methods.flatMap(([method, field]) =>
     item[method] === undefined ? [] : [message(field, operationFields(objectOf(item[method])))],
   )
-  return [...operations, ...parametersFields(9, item['parameters'])]
+  return [...operations, ...parametersFields(9, item.parameters)]
 }
 
 function securityFields(definition: Record<string, unknown>): Fields {
   const { type, name, description } = definition
-  return [message(2, [...text(1, type), ...text(2, name), ...text(3, definition['in']), ...text(4, description)])]
+  return [message(2, [...text(1, type), ...text(2, name), ...text(3, definition.in), ...text(4, description)])]
 }
 
 export interface Swagger {

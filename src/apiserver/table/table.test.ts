@@ -30,7 +30,7 @@ const objectOf = (over: Record<string, unknown>): KubeObject => ({
   apiVersion: 'v1',
   kind: 'Pod',
   ...over,
-  metadata: { name: 'a', creationTimestamp: created, ...(over['metadata'] as object | undefined) },
+  metadata: { name: 'a', creationTimestamp: created, ...(over.metadata as object | undefined) },
 })
 
 const cellsOf = (kind: ServedKind, object: KubeObject) => toTable(kind, [object], { now, metadata: {} }).rows[0]?.cells
@@ -242,7 +242,7 @@ describe('a pod in one line', () => {
     ['Succeeded', two, { phase: 'Succeeded' }, deleted],
     ['Unknown', two, { phase: 'Running', reason: 'NodeLost' }, deleted],
   ])('says %s', (expected, spec, status, metadata) => {
-    expect(pod(spec, status, metadata)['Status']).toBe(expected)
+    expect(pod(spec, status, metadata).Status).toBe(expected)
   })
 
   it('counts started sidecars among its containers', () => {
