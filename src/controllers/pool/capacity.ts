@@ -1,0 +1,210 @@
+// pool.capacity - every pool's status tells the truth about its holds, and a pool that somebody holds stays.
+//
+// Reads:   the pool, the ledger, the IPAddresses that name the pool, the other pools.
+// Writes:  one thing per pass - our finalizer on the pool, or off it, or its status; each under the version it was decided on.
+// Safe:    nothing rests on a status. The finalizer goes by what is in view; a claim that was bound in that moment keeps its
+//          hold without the pool, for a pool takes nothing away by going.
+// Quiet:   what is already said is not said again, and a pool whose holders come and go in a burst is written a few times
+//          a second. One that cannot be read says why and is left alone otherwise.
+
+import { isDeepStrictEqual } from 'node:util'
+import { type Condition, conditionsOf, setCondition } from '../../api/condition.ts'
+import { protectPoolFinalizer } from '../../api/names.ts'
+import { apiVersionOf, type Identity, identityKey } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { isRecord, shapeOf } from '../../api/shape.ts'
+import { poolKindOf } from '../../api/to-pool.ts'
+import { isMalformed, type Malformed } from '../../ip/malformed.ts'
+import { type Capacity, capacityOf } from '../../ipam/capacity.ts'
+import type { Overlap } from '../../ipam/overlap.ts'
+import { malformedPoolCondition, statusOfPool } from '../../ipam/status.ts'
+import type { News } from '../../kube/events.ts'
+import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from '../../kube/finalizers.ts'
+import { type Kind, type KubeObject, refOf } from '../../kube/object.ts'
+import { after, done, type PassResult } from '../../runtime/reconciler.ts'
+import { type CapiWorld, timestamp } from '../capi/world.ts'
+import { pools as poolKinds } from '../kinds.ts'
+import { poolOf } from '../parsed.ts'
+import { isPoolHeld } from './facts.ts'
+import type { Neighbours } from './neighbours.ts'
+import type { Pace } from './pace.ts'
+
+export interface PoolWorld extends Pick<CapiWorld, 'client' | 'clock' | 'recorder' | 'caches' | 'ledger'> {
+  readonly neighbours: Neighbours
+  readonly pace: Pace
+}
+
+/** `key` is the pool's identity key. */
+export async function reconcilePool(key: string, world: PoolWorld): Promise<PassResult> {
+  const found = find(key, world)
+  if (found === undefined) {
+    world.pace.forget(key)
+    world.neighbours.forget(key)
+    return done()
+  }
+  const { object } = found
+  const waitMs = world.pace.waitMs(key, object)
+  // A pool on its way out is looked at all the same: it may go now.
+  if (waitMs > 0 && !isDeleting(object)) return after(waitMs)
+  const plan = decide(observe(found, world), timestamp(world.clock))
+  return settle(key, found, plan, waitMs, world)
+}
+
+interface Found {
+  readonly object: KubeObject
+  readonly kind: Kind
+  readonly identity: Identity
+}
+
+function find(key: string, { caches }: PoolWorld): Found | undefined {
+  const [kindAndGroup = '', namespace = '', name = ''] = key.split('/')
+  const kind = poolKinds.find(({ kind, group }) => `${kind}.${group}` === kindAndGroup)
+  const object = kind && caches.pools.get(kind.kind)?.get(namespace === '' ? name : `${namespace}/${name}`)
+  if (kind === undefined || object === undefined) return undefined
+  return { object, kind, identity: { apiGroup: kind.group, kind: kind.kind, namespace, name } }
+}
+
+// --- observe ---
+
+export interface Seen {
+  readonly object: KubeObject
+  readonly counted:
+    | { readonly pool: Pool; readonly capacity: Capacity; readonly overlaps: readonly Overlap[] }
+    | Malformed
+  /** Whether a hold or an IPAddress names it. Asked only of a pool on its way out. */
+  readonly isHeld: boolean
+  /** The server stores no conditions of this kind: an older definition of it is installed. */
+  readonly keepsConditions: boolean
+}
+
+function observe({ object, identity }: Found, { caches, ledger, neighbours, pace }: PoolWorld): Seen {
+  const pool = poolOf(object)
+  const isHeld = isDeleting(object) && isPoolHeld(caches, identity)
+  const keepsConditions = pace.keepsConditions(identityKey(identity), object)
+  if (isMalformed(pool)) return { object, counted: pool, isHeld, keepsConditions }
+  const capacity = capacityOf(pool, ledger.indexOf(pool.space))
+  return { object, counted: { pool, capacity, overlaps: neighbours.of(pool) }, isHeld, keepsConditions }
+}
+
+// --- decide ---
+
+export type Plan =
+  | { readonly kind: 'rest' }
+  /** Our finalizer on. */
+  | { readonly kind: 'guard' }
+  /** Our finalizer off: nobody holds anything of it. */
+  | { readonly kind: 'let go' }
+  | { readonly kind: 'say'; readonly status: object; readonly news: readonly Telling[] }
+
+type Telling = Pick<News, 'type' | 'reason' | 'note'>
+
+export function decide(seen: Seen, now: string): Plan {
+  const { object, isHeld } = seen
+  const isGuarded = hasFinalizer(object, protectPoolFinalizer)
+  if (!isDeleting(object) && !isGuarded) return { kind: 'guard' }
+  if (isDeleting(object) && isGuarded && !isHeld) return { kind: 'let go' }
+  return say(seen, now)
+}
+
+function say({ object, counted, keepsConditions }: Seen, now: string): Plan {
+  const current = statusIn(object)
+  const before = conditionsOf(shapeOf(current, 'status', []), 'conditions')
+  const status = isMalformed(counted)
+    ? malformedStatus(object, counted, before, now)
+    : statusOfPool(counted, before, now)
+  const wanted = keepsConditions ? status : withoutConditions(status)
+  if (isSaid(current, wanted)) return { kind: 'rest' }
+  return { kind: 'say', status: wanted, news: keepsConditions ? newsOf(before, status.conditions) : [] }
+}
+
+/** The counts stay as they were when the pool could last be read. */
+function malformedStatus(
+  { metadata }: KubeObject,
+  { malformed }: Malformed,
+  before: readonly Condition[],
+  now: string,
+) {
+  const generation = metadata.generation ?? 0
+  const conditions = setCondition(before, malformedPoolCondition(malformed, generation), now)
+  return { conditions, ...(generation > 0 && { observedGeneration: generation }) }
+}
+
+function withoutConditions({ conditions: _, observedGeneration: __, ...counts }: Record<string, unknown>): object {
+  return counts
+}
+
+function statusIn(object: KubeObject): Readonly<Record<string, unknown>> {
+  const { status } = object as { status?: unknown }
+  return isRecord(status) ? status : {}
+}
+
+/** Fields that others put there are none of our business. */
+function isSaid(current: Readonly<Record<string, unknown>>, wanted: object): boolean {
+  return Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(current[key], value))
+}
+
+/** Conditions whose coming about its owner wants to hear of. */
+const worthTelling: readonly { readonly condition: string; readonly status: string; readonly type: News['type'] }[] = [
+  { condition: 'Exhausted', status: 'True', type: 'Warning' },
+  { condition: 'Overlapping', status: 'True', type: 'Warning' },
+  { condition: 'Drained', status: 'True', type: 'Normal' },
+  { condition: 'Ready', status: 'False', type: 'Warning' },
+]
+
+function newsOf(before: readonly Condition[], next: readonly Condition[]): Telling[] {
+  return worthTelling.flatMap(({ condition, status, type }) => {
+    const [old, now] = [before, next].map(list => list.find(one => one.type === condition))
+    if (now === undefined || now.status !== status || isAnnounced(old, now)) return []
+    return [{ type, reason: now.reason, note: now.message }]
+  })
+}
+
+/** What somebody did to the pool on purpose is no news to them. */
+function isAnnounced(old: Condition | undefined, now: Condition): boolean {
+  if (now.reason === 'PoolPaused' || now.reason === 'PoolDeleting') return true
+  return old?.status === now.status && old.reason === now.reason
+}
+
+// --- settle ---
+
+async function settle(
+  key: string,
+  { object, kind, identity }: Found,
+  plan: Plan,
+  waitMs: number,
+  world: PoolWorld,
+): Promise<PassResult> {
+  const { client, caches, pace } = world
+  const cache = caches.pools.get(kind.kind)
+  switch (plan.kind) {
+    case 'rest':
+      return done()
+
+    case 'guard':
+      // Its own event brings the next pass.
+      cache?.learn(await addFinalizer(client, kind, object, protectPoolFinalizer))
+      return done()
+
+    case 'let go':
+      await removeFinalizer(client, kind, object, protectPoolFinalizer)
+      return done()
+
+    case 'say': {
+      if (waitMs > 0) return after(waitMs)
+      const { uid = '', resourceVersion = '' } = object.metadata
+      const options = { uid, resourceVersion, subresource: 'status' } as const
+      const answer = await client.mergePatch(kind, refOf(object), { status: plan.status }, options)
+      pace.noteSaid(key, answer, 'conditions' in plan.status && !('conditions' in statusIn(answer)))
+      cache?.learn(answer)
+      tell(identity, object, plan.news, world)
+      return done()
+    }
+  }
+}
+
+function tell(identity: Identity, { metadata }: KubeObject, news: readonly Telling[], { recorder }: PoolWorld): void {
+  const known = poolKindOf(identity)
+  const apiVersion = known === undefined ? identity.apiGroup : apiVersionOf(known)
+  const about = { apiVersion, kind: identity.kind, metadata }
+  for (const telling of news) recorder.tell({ about, action: 'Count', ...telling })
+}

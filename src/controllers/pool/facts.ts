@@ -1,0 +1,64 @@
+// What is held from a pool, as it is in view: for the pool's finalizer, and for whoever reviews changes of pools. IPAddresses
+// that somebody made by hand count, also those that cannot be read.
+
+import type { PoolReference } from '../../api/ip-address-claim.ts'
+import { type Identity, identityKey } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import { blockOfReport } from '../../ipam/prefixes.ts'
+import type { Block } from '../../ipam/space-index.ts'
+import { type Caches, findPool } from '../capi/world.ts'
+import { claimOf, holdOf, reportOf } from '../parsed.ts'
+import { allPools } from './neighbours.ts'
+
+/** A quarantined hold does not keep its pool: nobody has the address. */
+export function isPoolHeld(caches: Caches, identity: Identity): boolean {
+  const key = identityKey(identity)
+  if (caches.reports.countByIndex('pool', key) > 0) return true
+  return caches.holds.byIndex('pool', key).some(object => {
+    const hold = holdOf(object)
+    return !isMalformed(hold) && hold.state === 'held'
+  })
+}
+
+export function* blocksHeldOf(caches: Caches, identity: Identity): Generator<Block, void, undefined> {
+  const key = identityKey(identity)
+  for (const object of caches.holds.byIndex('pool', key)) {
+    const hold = holdOf(object)
+    if (!isMalformed(hold) && hold.state === 'held') yield hold
+  }
+  const pool = findPool(caches, identity)
+  if (pool === undefined) return
+  for (const object of caches.reports.byIndex('pool', key)) {
+    const report = reportOf(object)
+    const block = isMalformed(report) ? report : blockOfReport(pool, report)
+    if (!isMalformed(block)) yield block
+  }
+}
+
+/** What admission asks about the world. */
+export interface ReviewFacts {
+  heldOf(pool: Identity): Iterable<Block>
+  isHeld(pool: Identity): boolean
+  pools(): Iterable<Pool>
+  poolOfClaim(namespace: string, name: string): PoolReference | undefined
+}
+
+export function reviewFacts(caches: Caches): ReviewFacts {
+  return {
+    heldOf: pool => blocksHeldOf(caches, pool),
+    isHeld: pool => isPoolHeld(caches, pool),
+    pools: () => allPools(caches),
+    poolOfClaim(namespace, name) {
+      const object = caches.claims.get(`${namespace}/${name}`)
+      const claim = object && claimOf(object)
+      return claim === undefined || isMalformed(claim) ? undefined : claim.poolRef
+    },
+  }
+}
+
+/** Undefined until every kind that reviews ask about has been listed once. */
+export function factsWhenSynced(caches: Caches): ReviewFacts | undefined {
+  const asked = [caches.holds, caches.reports, caches.claims, ...caches.pools.values()]
+  return asked.every(cache => cache.hasSynced) ? reviewFacts(caches) : undefined
+}

@@ -1,0 +1,59 @@
+// Which other pools list the addresses of a pool. Every pool is compared with every other only when a spec has changed, not
+// when a holder comes or goes.
+
+import { type Identity, identityKey } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import { type Overlap, overlapsOf } from '../../ipam/overlap.ts'
+import type { Caches } from '../capi/world.ts'
+import { poolOf } from '../parsed.ts'
+
+interface Known {
+  readonly round: number
+  readonly generation: number
+  readonly overlaps: readonly Overlap[]
+}
+
+export class Neighbours {
+  readonly #caches: Pick<Caches, 'pools'>
+  readonly #known = new Map<string, Known>()
+  #round = 0
+
+  constructor(caches: Pick<Caches, 'pools'>) {
+    this.#caches = caches
+  }
+
+  /** What a pool lists may have changed. */
+  changed(): void {
+    this.#round++
+  }
+
+  of(pool: Pool): readonly Overlap[] {
+    const key = identityKey(pool.identity)
+    const { generation } = pool.metadata
+    const known = this.#known.get(key)
+    if (known !== undefined && known.round === this.#round && known.generation === generation) return known.overlaps
+    const overlaps = overlapsOf(pool, allPools(this.#caches))
+    this.#known.set(key, { round: this.#round, generation, overlaps })
+    return overlaps
+  }
+
+  /** Those that a pool, as it is or was, shares addresses with. */
+  around(pool: Pool): Identity[] {
+    return overlapsOf(pool, allPools(this.#caches)).map(({ other }) => other)
+  }
+
+  forget(key: string): void {
+    this.#known.delete(key)
+  }
+}
+
+/** All pools of all kinds that can be read. */
+export function* allPools({ pools }: Pick<Caches, 'pools'>): Generator<Pool, void, undefined> {
+  for (const cache of pools.values()) {
+    for (const object of cache.values()) {
+      const pool = poolOf(object)
+      if (!isMalformed(pool)) yield pool
+    }
+  }
+}
