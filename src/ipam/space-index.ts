@@ -90,8 +90,10 @@ export class SpaceIndex {
     return this.#isOverlapped(block) ? 'held' : 'free'
   }
 
-  /** What the former holders of these names left in quarantine. */
-  leftBy(keys: readonly string[]): Block[] {
+  /** What the claim, or whom it serves, left in quarantine. */
+  leftBy(claim: Identity, owner: Identity | undefined): readonly Block[] {
+    if (this.#quarantined.size === 0) return []
+    const keys = affinityKeys(claim, owner)
     const found = new Set<string>()
     for (const key of keys) for (const block of this.#leftBy.get(key) ?? []) found.add(block)
     return [...found].flatMap(block => this.#quarantined.get(block) ?? [])
