@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { kubeWire } from '../../test/harness/kube-wire.ts'
-import { aConfigMap, define } from '../../test/harness/objects.ts'
+import { aConfigMap, aWidget, define } from '../../test/harness/objects.ts'
 import { aWorld, certificates, toDER, type World } from '../../test/harness/world.ts'
 import { seededRandom } from '../runtime/random.ts'
 import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
@@ -10,9 +10,10 @@ import { silentLog } from '../telemetry/log.ts'
 import { Cache } from './cache.ts'
 import { createClient } from './client.ts'
 import { createDiscovery } from './discovery.ts'
-import { defineKind, type KubeObject } from './object.ts'
+import { defineKind, type Kind, type KubeObject } from './object.ts'
 import { Reflector } from './reflector.ts'
 import { outcomeOf } from './refusal.ts'
+import { type Wire, WireError } from './wire.ts'
 
 interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>
@@ -37,16 +38,36 @@ const widgets = defineKind<KubeObject & { spec?: object }>({
 async function connect() {
   let world = await aWorld()
   const clock = new VirtualClock()
-  const wire = kubeWire({
+  const server = kubeWire({
     handler: () => world.server.handler,
     peerCertificate: toDER(certificates().admin().certificate),
   })
+  const requests: string[] = []
+  const streams = new Set<AbortController>()
+  let isDown = false
+  const wire: Wire = request => {
+    requests.push(request.path)
+    if (isDown) return Promise.reject(new WireError('down', false))
+    if (request.isStream !== true) return server(request)
+    const stream = new AbortController()
+    streams.add(stream)
+    return server({ ...request, signal: AbortSignal.any([request.signal, stream.signal]) })
+  }
   const discovery = createDiscovery({ wire, clock, name: 'tester' })
   const client = createClient({ wire, clock, versionOf: discovery.versionOf, name: 'tester' })
   return {
     clock,
     discovery,
     client,
+    requests,
+    /** As when a server goes away: connections break. */
+    cutStreams() {
+      for (const stream of streams) stream.abort()
+      streams.clear()
+    },
+    set isDown(next: boolean) {
+      isDown = next
+    },
     get world() {
       return world
     },
@@ -113,38 +134,105 @@ describe('the client', () => {
 })
 
 describe('the reflector', () => {
-  function reflect(parts: Awaited<ReturnType<typeof connect>>) {
-    const cache = new Cache<ConfigMap>({ isFrozen: true })
+  const path = '/api/v1/namespaces/default/configmaps'
+
+  function reflect<T extends KubeObject>(parts: Awaited<ReturnType<typeof connect>>, kind: Kind<T>) {
+    const cache = new Cache<T>({ isFrozen: true })
+    const { client, clock, discovery } = parts
     const reflector = new Reflector({
-      ...parts,
-      client: parts.client,
-      clock: parts.clock,
-      kind: configMaps,
-      namespace: 'default',
+      kind,
       cache,
+      client,
+      clock,
+      namespace: 'default',
       random: seededRandom(1),
       log: silentLog,
+      onNotInstalled: () => discovery.forget(kind),
     })
     reflector.start()
-    return { cache, reflector }
+    const names = () => [...cache.values()].map(object => object.metadata.name).toSorted()
+    return { cache, reflector, names }
   }
 
-  test('lists two thousand objects by pages and follows them', async () => {
+  async function listed({ world }: Awaited<ReturnType<typeof connect>>, where = path) {
+    const { body } = await world.admin.get(where)
+    return body.items.map(item => item.metadata.name).toSorted()
+  }
+
+  test('lists two thousand objects by pages, and follows them', async () => {
     const parts = await connect()
     const { world, clock } = parts
-    for (let i = 0; i < 2000; i++) {
-      await world.admin.create('/api/v1/namespaces/default/configmaps', aConfigMap(`c-${i}`))
+    for (let i = 0; i < 2000; i += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, j) => world.admin.create(path, aConfigMap(`c-${i + j}`))))
     }
-    const { cache, reflector } = reflect(parts)
+    const { cache, reflector, names } = reflect(parts, configMaps)
     await cache.synced()
-    const listed = await world.admin.get('/api/v1/namespaces/default/configmaps')
-    expect([...cache.keys()].toSorted()).toEqual(
-      listed.body.items.map(item => `default/${item.metadata.name}`).toSorted(),
-    )
-    await world.admin.create('/api/v1/namespaces/default/configmaps', aConfigMap('another'))
+    expect(cache.size).toBeGreaterThanOrEqual(2000)
+    expect(names()).toEqual(await listed(parts))
+    await world.admin.create(path, aConfigMap('another'))
+    await world.admin.delete(`${path}/c-7`)
     await settle()
-    expect(cache.get('default/another')).toBeDefined()
+    expect(names()).toEqual(await listed(parts))
     await reflector.stop('shutdown')
     expect(clock.timers).toBe(0)
+  })
+
+  test('goes on where it was when the server is started again, without a new list', async () => {
+    const parts = await connect()
+    const { clock } = parts
+    await parts.world.admin.create(path, aConfigMap('before'))
+    const { reflector, names } = reflect(parts, configMaps)
+    await settle()
+    expect(names()).toContain('before')
+    parts.world = await parts.world.restart()
+    parts.cutStreams()
+    const lists = parts.requests.filter(request => !request.includes('watch=')).length
+    await parts.world.admin.create(path, aConfigMap('after'))
+    await clock.advance(10_000)
+    expect(names()).toEqual(await listed(parts))
+    expect(parts.requests.filter(request => !request.includes('watch=')).length).toBe(lists)
+    await reflector.stop('shutdown')
+  })
+
+  test('lists again when what it missed was compacted away', async () => {
+    const parts = await connect()
+    const { clock, world } = parts
+    await world.admin.create(path, aConfigMap('one'))
+    await world.admin.create(path, aConfigMap('two'))
+    const { reflector, names } = reflect(parts, configMaps)
+    await settle()
+    parts.isDown = true
+    parts.cutStreams()
+    await world.admin.delete(`${path}/one`)
+    await world.admin.create(path, aConfigMap('three'))
+    await world.store.compact(world.store.revision)
+    parts.isDown = false
+    const before = parts.requests.length
+    await clock.advance(60_000)
+    expect(names()).toEqual(await listed(parts))
+    expect(parts.requests.slice(before).some(request => !request.includes('watch='))).toBe(true)
+    await reflector.stop('shutdown')
+  })
+
+  test('waits for a kind, follows it in the version that is served, and notices its end and its return', async () => {
+    const parts = await connect()
+    const { clock } = parts
+    const there = '/apis/example.com/v1/namespaces/default/widgets'
+    const { cache, reflector, names } = reflect(parts, widgets)
+    await cache.synced()
+    expect([reflector.state, cache.size]).toEqual(['not installed', 0])
+    await define(parts.world)
+    await parts.world.admin.create(there, aWidget('one'))
+    await clock.advance(10_000)
+    expect([reflector.state, names()]).toEqual(['watching', ['one']])
+    await parts.world.admin.delete('/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.com')
+    await parts.world.settled()
+    await clock.advance(10 * 60_000)
+    expect([reflector.state, names()]).toEqual(['not installed', []])
+    await define(parts.world)
+    await parts.world.admin.create(there, aWidget('two'))
+    await clock.advance(10_000)
+    expect([reflector.state, names()]).toEqual(['watching', ['two']])
+    await reflector.stop('shutdown')
   })
 })
