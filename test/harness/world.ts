@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished, vi } from 'vitest'
+import type { AdmissionRequest } from '../../src/apiserver/call.ts'
 import { type KeptCertificates, keepCertificates } from '../../src/apiserver/certificates/keep.ts'
 import type { InFlightLimits } from '../../src/apiserver/edge/in-flight.ts'
 import { type APIServer, createAPIServer } from '../../src/apiserver/server.ts'
@@ -33,6 +34,8 @@ export interface World {
   pass(milliseconds: number): Promise<void>
   /** Resolves when the controllers have nothing left to do, retries and second looks included. */
   settled(): Promise<void>
+  /** Does this, once, between the checks of a write and the write itself, as a slow webhook would allow it to happen. */
+  meanwhile(of: (request: AdmissionRequest) => boolean, act: () => Promise<unknown>): void
   /** As a crash and a new start would: another server on the same disk. */
   restart(): Promise<World>
   stop(): void
@@ -91,6 +94,18 @@ async function begin({ inFlight, disk = memoryDisk() }: WorldOptions): Promise<W
       await stillness(store)
     },
     settled,
+    meanwhile(of, act) {
+      const { admission } = server.world
+      const validate = admission.validate.bind(admission)
+      let isDone = false
+      const wrapped: typeof validate = async request => {
+        await validate(request)
+        if (isDone || !of(request)) return
+        isDone = true
+        await act()
+      }
+      Object.assign(admission, { validate: wrapped })
+    },
     async restart() {
       world.stop()
       return begin({ disk, ...(inFlight && { inFlight }) })

@@ -180,3 +180,24 @@ test('an object under way while its kind is deleted does not outlive it', async 
   expect(world.store.count('/example.com/')).toBe(0)
   ok(await world.admin.create(configMaps(), aConfigMap('still-alive')))
 })
+
+test.each([
+  ['is gone', () => at, 404],
+  ['has another schema', () => undefined, 422],
+])('an object that was checked before its kind %s is judged by what is now', async (_, gone, code) => {
+  const world = await aWorld()
+  await define(world)
+  const schema = { type: 'object', properties: { spec: { type: 'object', properties: { size: { type: 'integer' } } } } }
+  const path = '/spec/versions/0/schema/openAPIV3Schema'
+  world.meanwhile(
+    request => request.operation === 'CREATE' && request.name === 'late',
+    async () => {
+      const doomed = gone()
+      if (doomed === undefined) ok(await world.admin.patch(at, [{ op: 'replace', path, value: schema }], 'json'))
+      else ok(await world.admin.delete(doomed))
+      await world.settled()
+    },
+  )
+  expect((await world.admin.create(widgets(), aWidget('late', { size: 'large' }))).code).toBe(code)
+  expect(world.store.count('/example.com/')).toBe(0)
+})
