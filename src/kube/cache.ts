@@ -30,6 +30,8 @@ export class Cache<T extends KubeObject, I extends string = never> {
   readonly #isFrozen: boolean
   readonly #onError: (error: unknown) => void
   readonly #waiting = new Set<() => void>()
+  /** Taken out on somebody's word, and not yet confirmed by the stream: a later read may bring them back. */
+  readonly #unlearned = new Set<string>()
   #hasSynced = false
   #version = ''
 
@@ -104,6 +106,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   replace(items: readonly T[], version: string): void {
     const changes: Change<T>[] = []
     const gone = new Set(this.#objects.keys())
+    this.#unlearned.clear()
     for (const item of items) {
       gone.delete(keyOf(item))
       this.#put(item, changes)
@@ -123,7 +126,8 @@ export class Cache<T extends KubeObject, I extends string = never> {
    * that comes after the stream has passed it is dropped: the object may be gone again.
    */
   learn(object: T): void {
-    if (!isOlder(this.#version, object.metadata.resourceVersion ?? '')) return
+    const isPassed = !isOlder(this.#version, object.metadata.resourceVersion ?? '')
+    if (isPassed && !this.#unlearned.has(keyOf(object))) return
     const changes: Change<T>[] = []
     this.#put(object, changes)
     this.#tell(changes)
@@ -134,16 +138,18 @@ export class Cache<T extends KubeObject, I extends string = never> {
    * was made again meanwhile stays.
    */
   unlearn(key: string, seen?: T): void {
-    if (seen !== undefined && this.#objects.get(key) !== seen) return
+    const known = this.#objects.get(key)
+    if (known === undefined || (seen !== undefined && known !== seen)) return
     const changes: Change<T>[] = []
     this.#remove(key, changes)
+    this.#unlearned.add(key)
     this.#tell(changes)
   }
 
   /** The reflector's: nothing of what was known is true any more. */
   clear(): void {
     const changes: Change<T>[] = []
-    for (const key of [...this.#objects.keys()]) this.#remove(key, changes)
+    for (const key of this.#objects.keys()) this.#remove(key, changes)
     this.#tell(changes)
   }
 
@@ -159,6 +165,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   remove(object: T): void {
     const changes: Change<T>[] = []
     const key = keyOf(object)
+    this.#unlearned.delete(key)
     if (this.#objects.get(key)?.metadata.uid === object.metadata.uid) this.#remove(key, changes)
     this.#advance(object)
     this.#tell(changes)
@@ -203,6 +210,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   }
 
   #store(key: string, object: T): void {
+    this.#unlearned.delete(key)
     if (this.#isFrozen) deepFreeze(object)
     this.#objects.set(key, object)
     for (const index of this.#indexes.values()) {

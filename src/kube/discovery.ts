@@ -16,11 +16,11 @@ import { type Wire, WireError } from './wire.ts'
 
 export interface Discovery {
   /** The preferred version that is served; undefined when the kind is not installed. */
-  find(kind: Kind, signal?: AbortSignal): Promise<string | undefined>
+  readonly find: (kind: Kind, signal?: AbortSignal) => Promise<string | undefined>
   /** The same, as a client needs it: rejects with `NotInstalled`. */
-  versionOf(kind: Kind, signal?: AbortSignal): Promise<string>
+  readonly versionOf: (kind: Kind, signal?: AbortSignal) => Promise<string>
   /** What is known about the kind turned out to be wrong. */
-  forget(kind: Kind): void
+  readonly forget: (kind: Kind) => void
 }
 
 export interface DiscoveryOptions {

@@ -7,9 +7,9 @@ import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Client } from './client.ts'
-import { toMicroTime } from './conditions.ts'
 import { defineKind, type KubeObject, type ObjectRef } from './object.ts'
 import { isRefusal } from './refusal.ts'
+import { toMicroTime } from './time.ts'
 
 export interface EventObject extends KubeObject {
   readonly eventTime?: string

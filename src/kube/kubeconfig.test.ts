@@ -4,7 +4,7 @@ import { findConnection, fromKubeconfig, inCluster, type Surroundings } from './
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
 function around(files: Record<string, string>, env: Record<string, string> = {}): Surroundings {
-  return { env, home: '/home/me', readFile: path => (Object.hasOwn(files, path) ? files[path] : undefined) }
+  return { env, home: '/people/me', readFile: path => (Object.hasOwn(files, path) ? files[path] : undefined) }
 }
 
 function config(user: string, cluster = 'server: https://one.example:6443/\n') {
@@ -23,7 +23,7 @@ users:
 `
 }
 
-const home = '/home/me/.kube/config'
+const home = '/people/me/.kube/config'
 
 describe('a kubeconfig', () => {
   test('with certificates inside', () => {

@@ -12,9 +12,9 @@ import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Client } from './client.ts'
-import { toMicroTime } from './conditions.ts'
 import { defineKind, type KubeObject } from './object.ts'
 import { isRefusal } from './refusal.ts'
+import { toMicroTime } from './time.ts'
 
 export interface LeaseSpec {
   readonly holderIdentity?: string

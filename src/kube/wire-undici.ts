@@ -20,7 +20,7 @@ export interface UndiciWireOptions {
 export interface UndiciWire {
   readonly wire: Wire
   /** Drops every connection. */
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 /** Kubelet replaces a token long before it runs out; a minute late is early enough. */

@@ -156,7 +156,7 @@ function judge(error: Error, log: Log): [PassOutcome, Next] {
       log.error('cannot go on until something changes', { error: describeError(error) })
       return ['terminal', { kind: 'done' }]
     case 'retry':
-      log.error('a pass failed and will be tried again', { error: describeError(error) })
+      log.info('a pass failed and will be tried again', { error: describeError(error) })
       return ['failed', { kind: 'retry', ...(verdict.atLeastMs !== undefined && { atLeastMs: verdict.atLeastMs }) }]
   }
 }

@@ -71,7 +71,7 @@ function toPrintable(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value, (_, item) => (typeof item === 'bigint' ? item.toString() : item)))
   } catch {
-    return String(value)
+    return '(unprintable)'
   }
 }
 
