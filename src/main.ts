@@ -26,16 +26,15 @@ program
   .action(async (options: UpOptions) => {
     // Commands are loaded when they run: help and mistakes are answered at once.
     const { up } = await import('./cli/up.ts')
-    const running = await up(options, line => console.log(line))
+    const starting = up(options, line => console.log(line))
+    // A signal that comes while it starts is obeyed as soon as there is something to stop.
     const stop = (signal: string) => {
       console.error(`mooring: ${signal}, stopping`)
-      running.stop().then(
-        () => process.exit(0),
-        (error: unknown) => report(error),
-      )
+      starting.then(running => running.stop()).then(() => process.exit(0), report)
     }
     process.once('SIGTERM', stop)
     process.once('SIGINT', stop)
+    await starting
   })
 
 program
