@@ -19,7 +19,7 @@ import { wideNumber } from './blocks.ts'
 import { type Applicant, whyNotPermitted } from './permit.ts'
 import { poolSetOf, whyNotOffered } from './pool-set.ts'
 import { poolText, type Refusal, refuse } from './refusal.ts'
-import { affinityKeys, type Block, type SpaceIndex } from './space-index.ts'
+import type { Block, SpaceIndex } from './space-index.ts'
 
 export interface Wish extends Applicant {
   /** Whom the claim serves, where that is known and outlives the claim. */
@@ -67,6 +67,7 @@ function namedAddress(
 }
 
 function keptFor({ reservations }: Pool, { claim }: Wish): IP | undefined {
+  if (reservations.size === 0) return undefined
   return reservations.get(`${claim.namespace}/${claim.name}`) ?? reservations.get(claim.name)
 }
 
@@ -132,13 +133,13 @@ function takeUnlessTaken(index: SpaceIndex, wish: Wish, { ip, bits }: Block): Ch
 }
 
 const isOwn = (index: SpaceIndex, { claim, owner }: Wish, { ip, bits }: Block): boolean =>
-  index.leftBy(affinityKeys(claim, owner)).some(left => left.bits === bits && isSameIP(left.ip, ip))
+  index.leftBy(claim, owner).some(left => left.bits === bits && isSameIP(left.ip, ip))
 
 /** The lowest of what the claim left behind and could be given today. */
 function retakeOwn(pool: Pool, index: SpaceIndex, { claim, owner }: Wish): Choice | undefined {
   const { open, bits, family } = poolSetOf(pool)
   let lowest: { readonly ip: IP; readonly block: bigint } | undefined
-  for (const left of index.leftBy(affinityKeys(claim, owner))) {
+  for (const left of index.leftBy(claim, owner)) {
     if (left.bits !== bits || left.ip.family !== family) continue
     const block = wideNumber(left.ip, bits)
     if (hasValue(open, block) && (lowest === undefined || block < lowest.block)) lowest = { ip: left.ip, block }

@@ -2,7 +2,8 @@
 // what the claim says about itself. What a claim already holds is not asked about here: it keeps that.
 
 import type { ClaimReference } from '../api/hold.ts'
-import type { Pool } from '../api/pool.ts'
+import { pausedAnnotation } from '../api/names.ts'
+import type { Pool, Quota } from '../api/pool.ts'
 import { selects } from '../api/selector.ts'
 import { poolText, type Refusal, refuse } from './refusal.ts'
 import type { SpaceIndex } from './space-index.ts'
@@ -15,15 +16,13 @@ export interface Applicant {
 
 /** Undefined if the claim may. */
 export function whyNotPermitted(pool: Pool, index: SpaceIndex, applicant: Applicant): Refusal | undefined {
-  const name = poolText(pool.identity)
   if (pool.isDeleting) {
-    return refuse('PoolDeleting', `${name} is being deleted and gives out nothing new: make a claim on another pool`)
+    const why = `${poolText(pool.identity)} is being deleted and gives out nothing new`
+    return refuse('PoolDeleting', `${why}: make a claim on another pool`)
   }
   if (pool.isPaused) {
-    return refuse(
-      'PoolPaused',
-      `${name} is paused: it serves again when the annotation cluster.x-k8s.io/paused is removed`,
-    )
+    const why = `${poolText(pool.identity)} is paused`
+    return refuse('PoolPaused', `${why}: it serves again when the annotation ${pausedAnnotation} is removed`)
   }
   return whyNotAllowed(pool, applicant) ?? whyOverQuota(pool, index, applicant)
 }
@@ -37,14 +36,16 @@ function whyNotAllowed(pool: Pool, { claim, namespaceLabels }: Applicant): Refus
 
 function whyOverQuota(pool: Pool, index: SpaceIndex, { claim }: Applicant): Refusal | undefined {
   const { perNamespace, perCluster } = pool.quota
-  const name = poolText(pool.identity)
-  if (perNamespace !== undefined && index.heldOfNamespace(pool.identity, claim.namespace) >= perNamespace) {
-    const why = `namespace ${claim.namespace} holds all ${perNamespace} addresses it may have of ${name}`
-    return refuse('QuotaReached', `${why}: delete a claim there, or have spec.quota.perNamespace raised`)
-  }
   const { namespace, clusterName } = claim
+  if (perNamespace !== undefined && index.heldOfNamespace(pool.identity, namespace) >= perNamespace) {
+    return overQuota(pool, `namespace ${namespace}`, perNamespace, 'perNamespace')
+  }
   if (perCluster === undefined || clusterName === undefined) return undefined
   if (index.heldOfCluster(pool.identity, namespace, clusterName) < perCluster) return undefined
-  const why = `cluster ${clusterName} holds all ${perCluster} addresses it may have of ${name}`
-  return refuse('QuotaReached', `${why}: delete a claim of it, or have spec.quota.perCluster raised`)
+  return overQuota(pool, `cluster ${clusterName}`, perCluster, 'perCluster')
+}
+
+function overQuota({ identity }: Pool, tenant: string, most: number, field: keyof Quota): Refusal {
+  const why = `${tenant} may hold ${most} addresses of ${poolText(identity)} and does`
+  return refuse('QuotaReached', `${why}: delete a claim of it, or have spec.quota.${field} raised`)
 }

@@ -45,6 +45,8 @@ const numberMax = 2 ** 32 - 1
 
 interface Chunk {
   readonly bits: Uint32Array
+  /** All below are taken: where a search may begin. Not all at or above need be free. */
+  open: number
   taken: number
   odd: number
   /** Offset * 2^32 + tag, in no order; undefined once there are too many. */
@@ -54,17 +56,18 @@ interface Chunk {
 
 /** Which parts of a whole are full, kept for 1,024 parts at a time; where none is, nothing is kept. */
 class FullParts {
-  #nodes: Map<number, { readonly bits: Uint32Array; full: number }> | undefined
+  #nodes: Map<number, { readonly bits: Uint32Array; open: number; full: number }> | undefined
 
   /** Whether with this part all 1,024 of its node are full. */
   add(part: number): boolean {
     this.#nodes ??= new Map()
     let node = this.#nodes.get(part >>> chunkBits)
     if (node === undefined) {
-      node = { bits: new Uint32Array(wordsPerChunk), full: 0 }
+      node = { bits: new Uint32Array(wordsPerChunk), open: 0, full: 0 }
       this.#nodes.set(part >>> chunkBits, node)
     }
     setBit(node.bits, part & chunkMask)
+    if (node.open === (part & chunkMask)) node.open++
     node.full++
     return node.full === chunkSize
   }
@@ -75,6 +78,7 @@ class FullParts {
     if (node === undefined) return false
     const wasFull = node.full === chunkSize
     clearBit(node.bits, part & chunkMask)
+    node.open = Math.min(node.open, part & chunkMask)
     node.full--
     if (node.full === 0) this.#nodes?.delete(part >>> chunkBits)
     return wasFull
@@ -84,7 +88,7 @@ class FullParts {
   nextOpen(part: number): number {
     const node = this.#nodes?.get(part >>> chunkBits)
     if (node === undefined) return part
-    const open = firstClear(node.bits, part & chunkMask)
+    const open = firstClear(node.bits, Math.max(part & chunkMask, node.open))
     return open === -1 ? ((part >>> chunkBits) + 1) * chunkSize : (part >>> chunkBits) * chunkSize + open
   }
 }
@@ -134,7 +138,7 @@ export class NarrowNumbers implements TaggedNumbers<number> {
     let at = from
     for (;;) {
       if (at > last) return undefined
-      const key = Math.floor(at / chunkSize)
+      const key = at >>> chunkBits
       const open = this.#nextOpenChunk(key)
       if (open !== key) {
         at = open * chunkSize
@@ -142,7 +146,7 @@ export class NarrowNumbers implements TaggedNumbers<number> {
       }
       const chunk = this.#chunkAt(open)
       if (chunk === undefined) return at
-      const offset = firstClear(chunk.bits, at & chunkMask)
+      const offset = firstClear(chunk.bits, Math.max(at & chunkMask, chunk.open))
       if (offset !== -1) {
         const free = open * chunkSize + offset
         return free <= last ? free : undefined
@@ -204,7 +208,7 @@ export class NarrowNumbers implements TaggedNumbers<number> {
   }
 
   #addChunk(key: number): Chunk {
-    const chunk = { bits: new Uint32Array(wordsPerChunk), taken: 0, odd: 0, few: [], tags: undefined }
+    const chunk = { bits: new Uint32Array(wordsPerChunk), open: 0, taken: 0, odd: 0, few: [], tags: undefined }
     this.#chunks.set(key, chunk)
     this.#lastKey = key
     this.#lastChunk = chunk
@@ -219,6 +223,7 @@ export class NarrowNumbers implements TaggedNumbers<number> {
 
   #take(key: number, chunk: Chunk, offset: number, tag: number): void {
     setBit(chunk.bits, offset)
+    if (chunk.open === offset) chunk.open++
     putTag(chunk, offset, tag)
     chunk.taken++
     chunk.odd += tag & 1
@@ -229,6 +234,7 @@ export class NarrowNumbers implements TaggedNumbers<number> {
   #free(key: number, chunk: Chunk, offset: number, tag: number): void {
     if (chunk.taken === chunkSize) this.#unmarkFull(key)
     clearBit(chunk.bits, offset)
+    if (offset < chunk.open) chunk.open = offset
     dropTag(chunk, offset)
     chunk.taken--
     chunk.odd -= tag & 1
@@ -404,6 +410,7 @@ function clearBit(bits: Uint32Array, index: number): void {
 
 /** The index of the first 0 at or after `from`, or -1. */
 function firstClear(bits: Uint32Array, from: number): number {
+  if (from === chunkSize) return -1
   let word = from >>> 5
   let clear = ~(bits[word] ?? 0) & (-1 << (from & 31))
   while (clear === 0) {
