@@ -13,7 +13,7 @@ import {
   requestedAddressAnnotation,
 } from './names.ts'
 import { hasPausedAnnotation, type Identity, isDeleting, type Kind, type Metadata, metadataOf } from './object.ts'
-import { childOf, malformedBy, ownText, requiredText, shapeOf, textOf } from './shape.ts'
+import { childOf, has, malformedBy, ownText, requiredText, shapeOf, textOf } from './shape.ts'
 import { poolKindOf } from './to-pool.ts'
 
 export type IPAMVersion = 'v1beta2' | 'v1beta1'
@@ -72,7 +72,8 @@ export function parseIPAddressClaim(object: unknown): IPAddressClaim | Malformed
     choice: annotation(choiceAnnotation),
     requested: annotation(requestedAddressAnnotation) ?? annotation(metal3RequestedAddressAnnotation),
     addressName: textOf(childOf(status, 'addressRef'), 'name') ?? '',
-    conditions: conditionsOf(version === 'v1beta1' ? childOf(status, 'v1beta2') : status, 'conditions'),
+    // Older definitions of v1beta1 keep conditions in the old place alone.
+    conditions: conditionsOf(has(status, 'v1beta2') ? childOf(status, 'v1beta2') : status, 'conditions'),
     isDeleting: isDeleting(metadata),
     isPaused: hasPausedAnnotation(metadata),
   }
