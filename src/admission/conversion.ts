@@ -16,24 +16,23 @@ import { type Fields, fieldOf } from './spec.ts'
 export function answerConversionReview(body: string, onError: (error: unknown) => void): string {
   const request = requestIn(body)
   const uid = fieldOf(request, 'uid')
-  const converted = convertSafely(request, onError)
-  const result = isMalformed(converted)
-    ? { convertedObjects: [], result: { status: 'Failure', message: converted.malformed } }
-    : { convertedObjects: converted, result: { status: 'Success' } }
-  return printBody({
-    apiVersion: 'apiextensions.k8s.io/v1',
-    kind: 'ConversionReview',
-    response: { uid: typeof uid === 'string' ? uid : '', ...result },
-  })
-}
-
-function convertSafely(request: Fields, onError: (error: unknown) => void): readonly unknown[] | Malformed {
+  const print = (converted: readonly unknown[] | Malformed): string =>
+    printBody({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'ConversionReview',
+      response: { uid: typeof uid === 'string' ? uid : '', ...toResult(converted) },
+    })
   try {
-    return convertAll(request)
+    return print(convertAll(request))
   } catch (error) {
     onError(error)
-    return { malformed: 'the conversion failed; the fault is ours and was written down' }
+    return print({ malformed: 'the conversion failed; the fault is ours and was written down' })
   }
+}
+
+function toResult(converted: readonly unknown[] | Malformed) {
+  if (!isMalformed(converted)) return { convertedObjects: converted, result: { status: 'Success' } }
+  return { convertedObjects: [], result: { status: 'Failure', message: converted.malformed } }
 }
 
 function convertAll(request: Fields): readonly unknown[] | Malformed {

@@ -1,0 +1,27 @@
+// Facts for tests: a world that holds these addresses and has these pools.
+
+import type { PoolFacts } from '../../src/admission/pool-facts.ts'
+import { toPool } from '../../src/api/to-pool.ts'
+import { bitsOf, parseIP } from '../../src/ip/address.ts'
+import { parseCIDR } from '../../src/ip/cidr.ts'
+import { orThrow } from '../../src/ip/malformed.ts'
+import type { Block } from '../../src/ipam/space-index.ts'
+
+export const nothing: PoolFacts = { heldOf: () => [], isHeld: () => false, pools: () => [] }
+
+/** Addresses, or prefixes with their length. */
+export function held(...texts: readonly string[]): PoolFacts {
+  const blocks = texts.map(blockOf)
+  return { ...nothing, heldOf: () => blocks, isHeld: () => blocks.length > 0 }
+}
+
+export function pools(...objects: readonly unknown[]): PoolFacts {
+  const all = objects.map(object => orThrow(toPool(object)))
+  return { ...nothing, pools: () => all }
+}
+
+function blockOf(text: string): Block {
+  if (text.includes('/')) return orThrow(parseCIDR(text))
+  const ip = orThrow(parseIP(text))
+  return { ip, bits: bitsOf(ip.family) }
+}
