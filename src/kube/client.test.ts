@@ -110,6 +110,8 @@ describe('a refusal', () => {
     const { client } = aClient(() => failure(403, 'Forbidden', { name: 'a' }))
     const get = outcomeOf(client.get(pools, { namespace: 'lab', name: 'a' }))
     expect(await get).toMatchObject({ refusal: { message: 'get pools.mooring.dev lab/a: no' } })
+    const create = outcomeOf(client.create(pools, { metadata: { namespace: 'lab', name: 'a' } }))
+    expect(await create).toMatchObject({ refusal: { message: 'create pools.mooring.dev lab/a: no' } })
     const status = outcomeOf(client.mergePatch(holds, { name: 'a' }, {}, { subresource: 'status' }))
     expect(await status).toMatchObject({ refusal: { message: 'patch status of holds.mooring.dev a: no' } })
   })

@@ -131,6 +131,8 @@ interface Call {
   readonly kind: Kind
   readonly namespace?: string | undefined
   readonly name?: string
+  /** What is being created: said in messages, not part of the path. */
+  readonly newName?: string | undefined
   readonly subresource?: string | undefined
   readonly query?: Readonly<Record<string, string | undefined>>
   readonly body?: unknown
@@ -233,6 +235,7 @@ export function createClient(options: ClientOptions): Client {
         method: 'POST',
         kind,
         namespace: object.metadata.namespace,
+        newName: object.metadata.name ?? object.metadata.generateName,
         query: writeQuery(rest, clientName),
         body: object,
         signal,
@@ -410,9 +413,9 @@ const verbs: Readonly<Record<Method, string>> = {
   DELETE: 'delete',
 }
 
-function describe({ method, kind, namespace, name, subresource, isStream }: Call): string {
+function describe({ method, kind, namespace, name, newName, subresource, isStream }: Call): string {
   const verb = isStream === true ? 'watch' : method === 'GET' && name === undefined ? 'list' : verbs[method]
-  const place = [namespace, name].filter(part => part !== undefined && part !== '').join('/')
+  const place = [namespace, name ?? newName].filter(part => part !== undefined && part !== '').join('/')
   return [verb, subresource && `${subresource} of`, nameOfKind(kind), place].filter(Boolean).join(' ')
 }
 

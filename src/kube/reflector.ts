@@ -315,7 +315,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #backOff(error: unknown): Promise<void> {
     const { clock, random, log } = this.#options
     this.#failures++
-    const askedMs = error instanceof Refusal ? (error.retryAfterMs ?? 0) : 0
+    const askedMs = error instanceof Refusal ? (error.retryAfterMs ?? 0) * (1 + random() / 4) : 0
     const delayMs = Math.max(
       askedMs,
       backoffMs(Math.max(this.#failures, this.#quickEnds), this.#timing.backoff, random),

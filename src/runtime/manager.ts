@@ -3,6 +3,7 @@
 //
 //   new --start--> starting --all synced, admitted--> running --stop--> stopping --> stopped
 
+import { setMaxListeners } from 'node:events'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { type Clock, pause } from './clock.ts'
 import type { RuntimeMetrics } from './metrics.ts'
@@ -52,6 +53,8 @@ export class Manager {
 
   constructor(options: ManagerOptions) {
     this.#options = options
+    // Every source listens until it is synced, and there are as many as there are kinds.
+    setMaxListeners(0, this.#abort.signal)
   }
 
   get state(): ManagerState {

@@ -21,6 +21,7 @@ function aQueue(options: Partial<QueueOptions> & Pick<QueueOptions, 'run'>) {
 /** Notes when each key ran, and answers what it is told to. */
 function aLog(answer: (key: string, times: number) => Next = () => done) {
   const ran: { key: string; atMs: number }[] = []
+  const counts = new Map<string, number>()
   const time = { nowMs: () => 0 }
   return {
     ran,
@@ -28,7 +29,9 @@ function aLog(answer: (key: string, times: number) => Next = () => done) {
     keys: () => ran.map(({ key }) => key),
     run: (key: string) => {
       ran.push({ key, atMs: time.nowMs() })
-      return Promise.resolve(answer(key, ran.filter(one => one.key === key).length))
+      const times = (counts.get(key) ?? 0) + 1
+      counts.set(key, times)
+      return Promise.resolve(answer(key, times))
     },
   }
 }
@@ -136,14 +139,28 @@ describe('a queue', () => {
     expect(queue.size).toBe(0)
   })
 
-  test('waits as long as it was asked to', async () => {
+  test('waits at least as long as it was asked to, and not all until the same moment', async () => {
     const log = aLog((_, times) => (times === 1 ? { kind: 'retry', atLeastMs: 3_000 } : done))
-    const { queue, clock } = aQueue({ run: log.run })
+    const { queue, clock } = aQueue({ run: log.run, concurrency: 10 })
     log.time.nowMs = () => clock.monotonicMs()
     queue.start()
-    queue.mark('a')
+    for (const key of ['a', 'b', 'c']) queue.mark(key)
     await clock.advance(10_000)
-    expect(log.ran.map(({ atMs }) => atMs)).toEqual([0, 3_000])
+    const later = log.ran.slice(3).map(({ atMs }) => atMs)
+    expect(later.every(atMs => atMs >= 3_000 && atMs <= 3_750)).toBe(true)
+    expect(new Set(later).size).toBe(3)
+  })
+
+  test('lets the event loop have its turn among passes that wait for nothing', async () => {
+    const log = aLog()
+    const { queue } = aQueue({ run: log.run })
+    for (let i = 0; i < 5_000; i++) queue.mark(`key-${i}`)
+    queue.start()
+    await new Promise(resolve => setImmediate(resolve))
+    expect(log.ran.length).toBeGreaterThan(0)
+    expect(log.ran.length).toBeLessThan(5_000)
+    for (let turn = 0; turn < 10; turn++) await settle()
+    expect(log.ran.length).toBe(5_000)
   })
 
   test('looks again at once after the first conflict, and slows down when they go on', async () => {

@@ -46,6 +46,12 @@ export const retryBackoff: Backoff = { firstMs: 20, maxMs: 5 * 60_000, factor: 2
 /** A pass that asks for more this often in a row is going in circles, and is slowed down like one that fails. */
 const againInARowMax = 100
 
+/** The part by which a wait that was asked for may grow. */
+const askedJitter = 0.25
+
+/** Passes begun before the event loop gets its turn: passes that wait for nothing must not keep the network waiting. */
+const passesPerTurnMax = 1_000
+
 interface Item {
   readonly key: string
   state: 'idle' | 'ready' | 'running'
@@ -71,6 +77,7 @@ export class WorkQueue {
   #isStarted = false
   #isStopped = false
   #isPumpDue = false
+  #passesThisTurn = 0
   #onIdle: (() => void)[] = []
 
   constructor(options: QueueOptions) {
@@ -179,9 +186,14 @@ export class WorkQueue {
   #pumpSoon(): void {
     if (this.#isPumpDue || !this.#isStarted) return
     this.#isPumpDue = true
-    queueMicrotask(() => {
+    const pump = () => {
       this.#isPumpDue = false
       this.#pump()
+    }
+    if (this.#passesThisTurn < passesPerTurnMax) return queueMicrotask(pump)
+    setImmediate(() => {
+      this.#passesThisTurn = 0
+      pump()
     })
   }
 
@@ -189,6 +201,7 @@ export class WorkQueue {
     while (this.#running < this.#options.concurrency) {
       const item = this.#take()
       if (item === undefined) break
+      this.#passesThisTurn++
       void this.#work(item)
     }
     this.#tellDepth()
@@ -240,7 +253,9 @@ export class WorkQueue {
       item.failures++
       item.agains = 0
       const isAtOnce = next.firstAtOnce === true && item.failures === 1
-      return Math.max(next.atLeastMs ?? 0, isAtOnce ? 0 : backoffMs(item.failures, backoff, random))
+      // Many may have been told the same time to wait: they do not come back together.
+      const askedMs = (next.atLeastMs ?? 0) * (1 + askedJitter * random())
+      return Math.max(askedMs, isAtOnce ? 0 : backoffMs(item.failures, backoff, random))
     }
     item.failures = 0
     if (next.kind === 'again') {
