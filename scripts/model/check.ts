@@ -1,0 +1,92 @@
+// `npm run model:check [-- --large] [--workers=N] [--only=NAME]`: is the protocol of docs/model true? Every configuration must hold, and
+// every broken variant must be refused. Prints what was searched, and ends with `N passed, N failed`.
+
+import { readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { skippedExitCode, Unavailable } from '../real/binaries.ts'
+import { check, findTlc, type Run, type Tlc } from './tlc.ts'
+import { toBroken, variants } from './variants.ts'
+
+const directory = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'model')
+const module = 'Ledger'
+const configurations = ['racing', 'hands', 'one-claim', 'arrivals', 'one-claim-arrivals', 'forced', 'liveness']
+/** Minutes, not seconds: for whoever changes the protocol. */
+const largeConfigurations = ['large']
+
+const { values } = parseArgs({
+  options: {
+    large: { type: 'boolean', default: false },
+    workers: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+    only: { type: 'string' },
+  },
+})
+const isAsked = (name: string): boolean => values.only === undefined || values.only === name
+
+process.exitCode = await main()
+
+async function main(): Promise<number> {
+  try {
+    return await checkAll(findTlc(Number(values.workers), line => console.error(line)))
+  } catch (error) {
+    if (!(error instanceof Unavailable)) throw error
+    console.log(`skipped, because ${error.message}`)
+    console.log('0 passed, 0 failed')
+    return skippedExitCode
+  }
+}
+
+async function checkAll(tlc: Tlc): Promise<number> {
+  const verdicts: boolean[] = []
+  for (const name of [...configurations, ...(values.large ? largeConfigurations : [])].filter(isAsked)) {
+    verdicts.push(await holds(tlc, name))
+  }
+  const { actionProperties } = readConfiguration('racing')
+  for (const variant of variants.filter(({ rule }) => isAsked(rule))) {
+    const { text } = readConfiguration(variant.configuration)
+    const outcome = await check(tlc, directory, module, toBroken(text, variant, actionProperties))
+    const isRefused = outcome.kind === 'refused' && outcome.property === variant.promise
+    verdicts.push(isRefused)
+    if (isRefused) console.log(`refused  ${variant.says}: ${outcome.property} (${summary(outcome.run)})`)
+    else console.log(`FAILED   ${variant.says}: ${variant.promise} was to be refused, but ${describe(outcome)}`)
+  }
+  const failed = verdicts.filter(verdict => !verdict).length
+  console.log(`${verdicts.length - failed} passed, ${failed} failed`)
+  return failed === 0 ? 0 : 1
+}
+
+async function holds(tlc: Tlc, name: string): Promise<boolean> {
+  const outcome = await check(tlc, directory, module, readConfiguration(name).text)
+  if (outcome.kind === 'holds') {
+    console.log(`holds    ${name}: ${summary(outcome.run)}`)
+    return true
+  }
+  console.log(`FAILED   ${name}: ${describe(outcome)}`)
+  console.log(outcome.output)
+  return false
+}
+
+/** A promise about steps is asked for differently from one about moments. */
+function readConfiguration(name: string): { readonly text: string; readonly actionProperties: readonly string[] } {
+  const text = readFileSync(join(directory, `${name}.cfg`), 'utf8')
+  const line = text.split('\n').find(candidate => candidate.startsWith('PROPERTIES '))
+  return { text, actionProperties: line?.split(' ').slice(1) ?? [] }
+}
+
+function describe(outcome: Awaited<ReturnType<typeof check>>): string {
+  switch (outcome.kind) {
+    case 'holds':
+      return `everything held (${summary(outcome.run)})`
+    case 'refused':
+      return `${outcome.property} is violated (${summary(outcome.run)})`
+    case 'broken':
+      return `TLC could not finish:\n${outcome.output}`
+  }
+}
+
+function summary({ states, depth, seconds }: Run): string {
+  const searched = `${states.toLocaleString('en')} states`
+  return `${searched}${depth === undefined ? '' : `, depth ${depth}`}, ${seconds.toFixed(1)} s`
+}

@@ -1,0 +1,90 @@
+// What the model must refuse. Each variant breaks one rule of docs/model/README.md and is checked against the one promise
+// that the rule keeps: a model that still holds without the rule proves nothing about it.
+
+export interface Variant {
+  readonly says: string
+  /** The definition of the model that becomes false. */
+  readonly rule: string
+  readonly configuration: string
+  readonly promise: string
+}
+
+export const variants: readonly Variant[] = [
+  {
+    says: 'the choice is stored without taking the hold',
+    rule: 'TakesHold',
+    configuration: 'racing',
+    promise: 'NoTwin',
+  },
+  {
+    says: 'a hold is overwritten instead of created',
+    rule: 'CreatesHold',
+    configuration: 'racing',
+    promise: 'NoTwin',
+  },
+  {
+    says: "the choice is stored without the claim's uid and version",
+    rule: 'ChecksClaim',
+    configuration: 'racing',
+    promise: 'HonestBound',
+  },
+  {
+    says: 'a quarantine ends without its version being checked',
+    rule: 'ChecksExpired',
+    configuration: 'racing',
+    promise: 'NoTwin',
+  },
+  {
+    says: 'a stranger takes a hold out of quarantine',
+    rule: 'StrangersWait',
+    configuration: 'racing',
+    promise: 'NoEarlyReuse',
+  },
+  {
+    says: 'the hold of a living claim without a choice is a stray',
+    rule: 'LeavesUndecided',
+    configuration: 'racing',
+    promise: 'HonestBound',
+  },
+  {
+    says: 'a claim that a view lacks is taken for gone',
+    rule: 'ReadsGone',
+    configuration: 'racing',
+    promise: 'HonestBound',
+  },
+  {
+    says: 'a held hold has no finalizer, and somebody deletes it',
+    rule: 'GuardsHold',
+    configuration: 'hands',
+    promise: 'NoTwin',
+  },
+  {
+    says: 'a bound claim whose choice was stripped chooses anew',
+    rule: 'RereadsWitnesses',
+    configuration: 'one-claim',
+    promise: 'HonestBound',
+  },
+  {
+    says: 'an address that another provider has bound is offered',
+    rule: 'KnowsReports',
+    configuration: 'arrivals',
+    promise: 'HonestPast',
+  },
+  {
+    says: 'a claim is bound to a report that shows another address',
+    rule: 'LeavesOthers',
+    configuration: 'one-claim-arrivals',
+    promise: 'HonestBound',
+  },
+]
+
+/** The configuration of a variant: the rule is off, and only its promise is asked for. */
+export function toBroken(
+  configuration: string,
+  { rule, promise }: Variant,
+  actionProperties: readonly string[],
+): string {
+  const kept = configuration.split('\n').filter(line => !/^(INVARIANTS|PROPERTIES)\b/.test(line))
+  const asked = actionProperties.includes(promise) ? 'PROPERTIES' : 'INVARIANTS'
+  return [...kept, `CONSTANTS ${rule} <- No`, `${asked} ${promise}`, ''].join('\n')
+}
