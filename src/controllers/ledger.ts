@@ -8,13 +8,16 @@ import type { IP } from '../ip/address.ts'
 import { LedgerIndex } from '../ipam/ledger-index.ts'
 import type { SpaceIndex } from '../ipam/space-index.ts'
 
-/** An address somebody shows: an IPAddress, or a claim with a stored choice. */
+/** An address somebody shows: an IPAddress, or a claim with a stored choice; or is about to take. */
 export interface Showing {
   /** Who shows it; one showing at a time each. */
   readonly by: string
   readonly pool: Pool
   readonly ip: IP
   readonly namespace: string
+  readonly clusterName?: string
+  /** A hold is on its way to the server: nobody else of this process is sent after it, and no quota is overdrawn. */
+  readonly isIntent?: boolean
 }
 
 interface Place {
@@ -43,8 +46,8 @@ export class Ledger {
 
   /** Whether somebody beside these shows the address. */
   isShownByOthers(space: string, ip: IP, own: readonly string[]): boolean {
-    const place = this.#places.get(holdName(space, ip))
-    return place !== undefined && [...place.shownBy.keys()].some(by => !own.includes(by))
+    const showings = this.#places.get(holdName(space, ip))?.shownBy.values() ?? []
+    return [...showings].some(({ by, isIntent }) => isIntent !== true && !own.includes(by))
   }
 
   putHold(hold: Hold): void {
@@ -90,18 +93,21 @@ export class Ledger {
     return place
   }
 
-  /** The hold is gone: whoever else shows the address keeps it taken. */
+  /** The hold is gone: whoever else shows the address keeps it taken, and may have waited for just that. */
   #settle(name: string, place: Place, block: Pick<Hold, 'space' | 'ip' | 'bits'>): void {
     const [showing] = place.shownBy.values()
-    if (showing !== undefined) return this.#index.put(toShadow(showing))
-    this.#places.delete(name)
-    this.#index.remove(block)
+    if (showing === undefined) {
+      this.#places.delete(name)
+      this.#index.remove(block)
+    } else {
+      this.#index.put(toShadow(showing))
+    }
     this.#onFreed(block.space)
   }
 }
 
-function toShadow({ pool, ip, namespace }: Showing) {
-  const claim = { apiGroup: '', kind: '', namespace, name: '', uid: '' }
+function toShadow({ pool, ip, namespace, clusterName }: Showing) {
+  const claim = { apiGroup: '', kind: '', namespace, name: '', uid: '', ...(clusterName && { clusterName }) }
   return {
     space: pool.space,
     ip,

@@ -8,10 +8,10 @@
 //          found again, what is somebody else's is reported and left alone.
 // See:     docs/model/README.md, rules 1 to 12; release.ts for claims on their way out.
 
-import { type Hold, holdName } from '../../api/hold.ts'
+import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
-import { protectAddressFinalizer, releaseAddressFinalizer } from '../../api/names.ts'
+import { protectAddressFinalizer, readyCondition, releaseAddressFinalizer } from '../../api/names.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, parseIP, toIPText } from '../../ip/address.ts'
@@ -19,6 +19,7 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { choose } from '../../ipam/choose.ts'
 import { poolMalformed, poolNotFound, type Refusal, refuse } from '../../ipam/refusal.ts'
 import { affinityKeys } from '../../ipam/space-index.ts'
+import type { KubeObject } from '../../kube/object.ts'
 import { again, done, type PassResult } from '../../runtime/reconciler.ts'
 import { holds as holdKind, reports as reportKind } from '../kinds.ts'
 import { claimOf, holdOf, reportOf } from '../parsed.ts'
@@ -34,12 +35,25 @@ import {
 } from '../steps.ts'
 import { releaseClaim } from './release.ts'
 import { sayAllocated, sayWhyNot } from './status.ts'
-import { type CapiWorld, type ClusterState, clusterStateOf, holdsOfClaim, ownShowings, readPool } from './world.ts'
+import { sweepReport } from './sweep.ts'
+import {
+  type CapiWorld,
+  type ClusterState,
+  clusterStateOf,
+  holdsOfClaim,
+  isShownByOthers,
+  readPool,
+  showingOfTaker,
+} from './world.ts'
 
 export async function reconcileClaim(key: string, world: CapiWorld): Promise<PassResult> {
   const object = world.caches.claims.get(key)
-  const claim = object && claimOf(object)
-  if (claim === undefined || isMalformed(claim)) return done()
+  if (object === undefined) {
+    world.waiting.remove(key)
+    return sweepReport(key, world)
+  }
+  const claim = claimOf(object)
+  if (isMalformed(claim)) return done()
   const pool = poolOfClaim(claim)
   if (pool === undefined) return done()
   const seen = observe(claim, pool, world)
@@ -72,7 +86,7 @@ export function observe(claim: IPAddressClaim, identity: Identity, { caches }: C
 }
 
 export type Plan =
-  /** Paused, or waiting for a Cluster: not a word, not a write. */
+  /** Paused, waiting for a Cluster, or served by a pool that is no more: not a word, not a write. */
   | { readonly kind: 'leave alone' }
   /** The claim once had an address and nothing in view says which: ask the API server before anything else. */
   | { readonly kind: 'recall' }
@@ -91,13 +105,15 @@ export function decide(
 ): Plan {
   const { pool } = seen
   if (claim.isPaused || seen.cluster === 'paused' || seen.cluster === 'missing') return { kind: 'leave alone' }
+  // Rule 10: a pool that is gone, or cannot be read, takes nothing away from who was served.
+  if ((pool === undefined || isMalformed(pool)) && saysReady(claim)) return { kind: 'leave alone' }
   if (pool === undefined) return { kind: 'refuse', refusal: poolNotFound(seen.identity) }
   if (isMalformed(pool)) return { kind: 'refuse', refusal: poolMalformed(seen.identity, pool.malformed) }
   if (pool.isPaused) return { kind: 'leave alone' }
 
   const witness = witnessOf(claim, seen)
   if (witness === 'unreadable') return { kind: 'refuse', refusal: unreadableChoice(claim) }
-  if (witness !== undefined) return bindTo(claim, pool, witness, seen, world.ledger.holdAt(pool.space, witness))
+  if (witness !== undefined) return bindTo(claim, pool, witness, seen, world)
   if (wasBound(claim)) return { kind: 'recall' }
 
   const namespace = world.caches.namespaces.get(claim.metadata.namespace)
@@ -128,10 +144,14 @@ function readable(text: string): IP | 'unreadable' {
   return isMalformed(ip) ? 'unreadable' : ip
 }
 
-function bindTo(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, hold: Hold | undefined): Plan {
+function bindTo(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, world: Pick<CapiWorld, 'ledger'>): Plan {
   if (ip.family !== pool.family) {
     const why = `the claim has ${toIPText(ip)}, which is not of the family of its pool: make a new claim`
     return { kind: 'refuse', refusal: refuse('WrongFamily', why) }
+  }
+  const hold = world.ledger.holdAt(pool.space, ip)
+  if (hold === undefined && isShownByOthers(world, keyOfClaim(claim), pool.space, ip)) {
+    return { kind: 'refuse', refusal: shownByAnother(toIPText(ip)) }
   }
   if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'take' } }
   if (hold.claim.uid === claim.metadata.uid && hold.state === 'held') {
@@ -146,9 +166,8 @@ function bindTo(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, hold: Hol
 }
 
 async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: CapiWorld): Promise<PassResult> {
-  const pool = identityKey(seen.identity)
-  const key = `${claim.metadata.namespace}/${claim.metadata.name}`
-  if (plan.kind !== 'refuse') world.waiting.remove(pool, key)
+  const key = keyOfClaim(claim)
+  if (plan.kind !== 'refuse') world.waiting.remove(key)
   switch (plan.kind) {
     case 'leave alone':
       return done()
@@ -158,7 +177,7 @@ async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: Capi
       return recall(claim, seen, world)
     case 'refuse':
       // A release, a larger pool, an end of quarantine wakes it; the oldest first.
-      world.waiting.add(pool, key, claim.metadata.creationTimestamp)
+      world.waiting.add(identityKey(seen.identity), key, claim.metadata.creationTimestamp)
       await sayWhyNot(world, claim, plan.refusal)
       return done()
     case 'bind':
@@ -183,12 +202,10 @@ async function bind(
   }
   switch (by.how) {
     case 'take': {
-      const made = await takeHold(world, spec)
+      const made = await take(claim, pool, spec, world)
       if (made === undefined) return again()
       // Rule 11, looked at once more with the hold in hand.
-      if (
-        world.ledger.isShownByOthers(pool.space, ip, ownShowings(`${claim.metadata.namespace}/${claim.metadata.name}`))
-      ) {
+      if (isShownByOthers(world, keyOfClaim(claim), pool.space, ip)) {
         await giveBackHold(world, made)
         return again()
       }
@@ -217,6 +234,23 @@ async function bind(
   return report(chosen, pool, address, seen, world)
 }
 
+/** While the hold is on its way, nobody else of this process goes for the same address. */
+async function take(
+  claim: IPAddressClaim,
+  pool: Pool,
+  spec: HoldSpec,
+  world: CapiWorld,
+): Promise<KubeObject | undefined> {
+  const by = showingOfTaker(keyOfClaim(claim))
+  const { clusterName, metadata } = claim
+  world.ledger.show({ by, pool, ip: spec.ip, namespace: metadata.namespace, clusterName, isIntent: true })
+  try {
+    return await takeHold(world, spec)
+  } finally {
+    world.ledger.hide(by)
+  }
+}
+
 /** The claim as it is with its choice; what was read before the hold was taken decides the version. */
 async function choice(claim: IPAddressClaim, address: string, world: CapiWorld): Promise<IPAddressClaim | undefined> {
   const answer = claimOf(await storeChoice(world, claim, address))
@@ -240,10 +274,8 @@ async function report(
       return again()
     }
     world.caches.reports.learn(object)
-    if (!isOursOrNobodys(found, claim)) {
-      await sayWhyNot(world, claim, reportOfAnother(found))
-      return done()
-    }
+    // It belongs to an earlier claim of this name.
+    if (!isOursOrNobodys(found, claim)) return sweepReport(keyOfClaim(claim), world)
     if (!showsAddress(found, address) || !isSamePool(found, claim)) {
       await sayWhyNot(world, claim, reportShowsOther(found, address))
       return done()
@@ -283,9 +315,15 @@ function hasOurFinalizer({ metadata }: IPAddressClaim): boolean {
 
 function isComplete(claim: IPAddressClaim, { report }: Seen, address: string): boolean {
   if (report === undefined || !isAdopted(report, claim) || !showsAddress(report, address)) return false
-  const ready = claim.conditions.find(({ type }) => type === 'Ready')
-  return claim.addressName === report.metadata.name && ready?.status === 'True' && ready.message.includes(address)
+  return claim.addressName === report.metadata.name && saysReady(claim)
 }
+
+/** It was served, and says so. */
+function saysReady({ addressName, conditions }: IPAddressClaim): boolean {
+  return addressName !== '' && conditions.some(({ type, status }) => type === readyCondition && status === 'True')
+}
+
+const keyOfClaim = ({ metadata }: IPAddressClaim): string => `${metadata.namespace}/${metadata.name}`
 
 /** It names this claim's uid, or no claim at all. */
 export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim): boolean {
@@ -322,24 +360,19 @@ function wasLeftBy(claim: IPAddressClaim, hold: Hold): boolean {
   return affinityKeys(claimReference(claim), ownerOf(claim)).some(key => keys.has(key))
 }
 
-function heldByAnother(address: string, { claim, state }: Hold): Refusal {
-  const holder = `${claim.kind} ${claim.namespace}/${claim.name}`
+/** Who the other one is stays untold: it may live where the claim's author may not look. */
+function heldByAnother(address: string, { state }: Hold): Refusal {
   if (state === 'quarantined') {
-    return refuse(
-      'AddressQuarantined',
-      `${address} was released by ${holder} a short while ago: it is given once it has rested`,
-    )
+    const why = `${address}, which this claim asks for as its own, was released a short while ago`
+    return refuse('AddressQuarantined', `${why}: it is given once it has rested`)
   }
-  return refuse(
-    'AddressInUse',
-    `${address}, which this claim has had, is held by ${holder}: release it there, or make a new claim`,
-  )
+  const why = `${address}, which this claim asks for as its own, is held by another claim`
+  return refuse('AddressInUse', `${why}: it is given once it is free; or make a new claim`)
 }
 
-function reportOfAnother(report: IPAddress): Refusal {
-  const { namespace, name } = report.metadata
-  const why = `IPAddress ${namespace}/${name} belongs to an earlier claim of this name: it is removed once that claim is known to be gone`
-  return refuse('AddressInUse', why)
+function shownByAnother(address: string): Refusal {
+  const why = `${address}, which this claim asks for as its own, is shown by another claim or IPAddress of the pool`
+  return refuse('AddressInUse', `${why}: delete the one that is wrong`)
 }
 
 function reportShowsOther(report: IPAddress, address: string): Refusal {

@@ -4,6 +4,7 @@
 //   a claim        itself; the hold it leaves behind
 //   a pool         the claims that wait for it, oldest first; on its first sight, all of its claims
 //   a Cluster      its claims
+//   a namespace    its claims that wait: a pool may be offered to it by its labels
 //   a report       the claim of its name
 //   a hold         itself; its claim; when it goes or rests, whoever waits for an address of its space
 
@@ -24,8 +25,9 @@ import { reconcileHold } from '../hold/reclaim.ts'
 import { claims, clusters, holds, namespaces, pools, reports } from '../kinds.ts'
 import { Ledger } from '../ledger.ts'
 import { claimOf, holdOf, poolOf } from '../parsed.ts'
+import { addPoolCapacity } from '../pool/watches.ts'
 import { reconcileClaim } from './binding.ts'
-import { type CapiWorld, createCaches, followLedger, Waiting } from './world.ts'
+import { type CapiWorld, createCaches, followLedger, oldestFirst, Waiting } from './world.ts'
 
 export interface DeskParts {
   readonly client: Client
@@ -69,11 +71,18 @@ export function addCapiDesk(parts: DeskParts): CapiWorld {
     defineReconciler({ name: 'hold.reclaim', reconcile: name => reconcileHold(name, world) }),
   )
 
+  addPoolCapacity(manager, world)
+
   const marks = { binding, reclaim, wake, spacesOfPools }
   caches.claims.subscribe(change => onClaim(world, change, marks))
+  // A list comes in the order of names. Who asked first is served first, also by a process that has just started.
+  void caches.claims.synced().then(() => markOldestFirst([...caches.claims.values()], binding))
   caches.reports.subscribe(change => binding.mark(keyOf(change.new ?? change.old)))
   caches.clusters.subscribe(change => {
     for (const claim of caches.claims.byIndex('cluster', keyOf(change.new ?? change.old))) binding.mark(keyOf(claim))
+  })
+  caches.namespaces.subscribe(change => {
+    for (const claim of waiting.inNamespace(keyOf(change.new ?? change.old))) binding.mark(claim)
   })
   caches.holds.subscribe(change => onHold(change, marks))
   for (const cache of caches.pools.values()) cache.subscribe(change => onPool(world, change, marks))
@@ -104,7 +113,7 @@ interface Marks {
 
 function onClaim({ caches }: CapiWorld, change: Change<KubeObject>, { binding, reclaim }: Marks): void {
   const object = change.new ?? change.old
-  binding.mark(keyOf(object))
+  if (caches.claims.hasSynced) binding.mark(keyOf(object))
   if (change.old === undefined) return
   for (const hold of caches.holds.byIndex('claim', change.old.metadata.uid ?? '')) reclaim.mark(keyOf(hold))
 }
@@ -125,10 +134,15 @@ function onPool({ caches }: CapiWorld, change: Change<KubeObject>, { binding, wa
   spacesOfPools.set(pool.space, sharing.add(key))
   const isResumed = before !== undefined && !isMalformed(before) && before.isPaused && !pool.isPaused
   if (before === undefined || isMalformed(before) || isResumed) {
-    for (const claim of caches.claims.byIndex('pool', key)) binding.mark(keyOf(claim))
+    markOldestFirst(caches.claims.byIndex('pool', key), binding)
     return
   }
   wake(key)
+}
+
+function markOldestFirst(claims: readonly KubeObject[], binding: RunningReconciler): void {
+  const times = claims.map((claim): [string, string] => [keyOf(claim), claim.metadata.creationTimestamp ?? ''])
+  for (const claim of oldestFirst(times)) binding.mark(claim)
 }
 
 function poolKeyOf({ caches }: CapiWorld, key: string): string {

@@ -2,12 +2,12 @@
 //
 // Writes:  steps T8 to T11 of the model: what came from elsewhere is parked, the report goes, the hold rests under the same
 //          name, the finalizer comes off last. What is gone already, or not ours, is no hindrance.
-// Holds:   a paused Cluster or pool holds the release up, as it does everything; a Cluster or pool that is gone does not.
+// Holds:   a paused Cluster or pool holds the release up, as it does everything; so does a finalizer of somebody else, for
+//          whoever put it there is not done with the address. A Cluster or pool that is gone does not.
 
 import type { Hold } from '../../api/hold.ts'
 import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { releaseAddressFinalizer } from '../../api/names.ts'
-import { identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { parseIP } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
@@ -20,8 +20,9 @@ import type { CapiWorld } from './world.ts'
 
 export async function releaseClaim(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Promise<PassResult> {
   const { namespace, name } = claim.metadata
-  world.waiting.remove(identityKey(seen.identity), `${namespace}/${name}`)
+  world.waiting.remove(`${namespace}/${name}`)
   if (!claim.metadata.finalizers.includes(releaseAddressFinalizer)) return done()
+  if (isKeptByOthers(claim)) return done()
   if (claim.isPaused || seen.cluster === 'paused') return done()
   const pool = seen.pool === undefined || isMalformed(seen.pool) ? undefined : seen.pool
   if (pool?.isPaused) return done()
@@ -31,6 +32,16 @@ export async function releaseClaim(claim: IPAddressClaim, seen: Seen, world: Cap
   for (const hold of held) await rest(hold, pool, world)
   await unguardClaim(world, claim)
   return done()
+}
+
+/** These are about the order in which owners and what they own go, and wait for us. */
+const finalizersOfTheServer = ['foregroundDeletion', 'orphan']
+
+/** Somebody else still needs the claim, as a rule because its machine still runs: until then the address is in use. */
+function isKeptByOthers({ metadata }: IPAddressClaim): boolean {
+  return metadata.finalizers.some(
+    finalizer => finalizer !== releaseAddressFinalizer && !finalizersOfTheServer.includes(finalizer),
+  )
 }
 
 /** Every hold that names the claim, from the API server itself: one that a cache has not seen yet would stay behind. */

@@ -7,7 +7,7 @@ import { type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { poolKindOf } from '../../api/to-pool.ts'
-import { parseIP } from '../../ip/address.ts'
+import { type IP, parseIP } from '../../ip/address.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { Cache, type Change } from '../../kube/cache.ts'
 import type { Client } from '../../kube/client.ts'
@@ -85,9 +85,12 @@ export function followLedger(caches: Caches, ledger: Ledger): void {
 
 const showingOfReport = (key: string): string => `report ${key}`
 const showingOfClaim = (key: string): string => `claim ${key}`
+export const showingOfTaker = (key: string): string => `taker ${key}`
 
-/** Under which names a claim's own choice and report stand in the ledger. */
-export const ownShowings = (key: string): string[] => [showingOfReport(key), showingOfClaim(key)]
+/** Whether somebody beside this claim, by a choice or a report, shows the address. */
+export function isShownByOthers({ ledger }: Pick<CapiWorld, 'ledger'>, claim: string, space: string, ip: IP): boolean {
+  return ledger.isShownByOthers(space, ip, [showingOfReport(claim), showingOfClaim(claim)])
+}
 
 function showReport(caches: Caches, ledger: Ledger, change: Change<KubeObject>): void {
   const object = change.new ?? change.old
@@ -178,26 +181,35 @@ function poolKeyOfReport(object: KubeObject): string[] {
 /** Claims that got no address, in the order in which they asked. */
 export class Waiting {
   readonly #pools = new Map<string, Map<string, string>>()
+  readonly #poolOfClaim = new Map<string, string>()
 
   add(pool: string, claim: string, createdAt: string): void {
     const claims = this.#pools.get(pool) ?? new Map<string, string>()
     claims.set(claim, createdAt)
     this.#pools.set(pool, claims)
+    this.#poolOfClaim.set(claim, pool)
   }
 
-  remove(pool: string, claim: string): void {
+  remove(claim: string): void {
+    const pool = this.#poolOfClaim.get(claim)
+    if (pool === undefined) return
+    this.#poolOfClaim.delete(claim)
     const claims = this.#pools.get(pool)
     claims?.delete(claim)
     if (claims?.size === 0) this.#pools.delete(pool)
   }
 
-  /** Oldest first; of one second, by name, so that every process has the same order. */
+  /** Oldest first. */
   of(pool: string): string[] {
-    const claims = [...(this.#pools.get(pool) ?? [])]
-    return claims.sort(([a, at], [b, bt]) => (at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1)).map(([claim]) => claim)
+    return oldestFirst([...(this.#pools.get(pool) ?? [])])
   }
 
-  get pools(): Iterable<string> {
-    return this.#pools.keys()
+  inNamespace(namespace: string): string[] {
+    return [...this.#poolOfClaim.keys()].filter(claim => claim.startsWith(`${namespace}/`))
   }
+}
+
+/** By the second they were made in, and of one second by name, so that every process has the same order. */
+export function oldestFirst(claims: [key: string, createdAt: string][]): string[] {
+  return claims.sort(([a, at], [b, bt]) => (at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1)).map(([key]) => key)
 }

@@ -1,0 +1,30 @@
+// claim.binding, what is left behind - an IPAddress does not outlive the claim it was made for.
+//
+// A claim that goes in good order takes its IPAddress with it (release.ts). One whose finalizer somebody took off, or whose
+// IPAddress was made by a process that slept, leaves it behind, and our own finalizer would keep it for ever.
+//
+// Writes:  step T13 of the model, by uid and version.
+// Safe:    rule 8. That the claim is gone is what the API server answers, never what a cache does not know. An IPAddress that
+//          names no claim's uid was made by hand, and is never deleted by us.
+
+import { isMalformed } from '../../ip/malformed.ts'
+import { parseKey } from '../../kube/object.ts'
+import { done, type PassResult } from '../../runtime/reconciler.ts'
+import { claims } from '../kinds.ts'
+import { reportOf } from '../parsed.ts'
+import { removeReport } from '../steps.ts'
+import { type CapiWorld, poolOfReport } from './world.ts'
+
+/** `key` is that of the claim and of its IPAddress: they share their name. */
+export async function sweepReport(key: string, world: CapiWorld): Promise<PassResult> {
+  const object = world.caches.reports.get(key)
+  const report = object && reportOf(object)
+  if (report === undefined || isMalformed(report) || poolOfReport(report) === undefined) return done()
+  const owners = report.metadata.ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
+  if (owners.length === 0) return done()
+  const live = await world.client.get(claims, parseKey(key))
+  if (owners.some(({ uid }) => uid === live?.metadata.uid)) return done()
+  // Its end wakes the claim that has the name now.
+  await removeReport(world, report)
+  return done()
+}

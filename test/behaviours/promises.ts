@@ -1,0 +1,82 @@
+// What stories promise about claims, said once.
+
+import { expect } from 'vitest'
+import { holds } from './kinds.ts'
+import type { Stored, Thing, World } from './world.ts'
+
+export interface Ready {
+  readonly status: string
+  readonly reason: string
+  readonly message: string
+}
+
+export function readyOf(claim: Stored | undefined): Ready | undefined {
+  const said: Ready[] = claim?.status?.v1beta2?.conditions ?? claim?.status?.conditions ?? []
+  return said.find(condition => (condition as Ready & { type: string }).type === 'Ready')
+}
+
+/** The address a consumer finds by following the claim; undefined while it finds none. */
+export async function addressOf(world: World, claim: Thing): Promise<string | undefined> {
+  const stored = await world.get(claim)
+  if (stored?.status?.addressRef?.name === undefined || readyOf(stored)?.status !== 'True') return undefined
+  return (await world.report(claim))?.spec.address
+}
+
+/** The claim is served, with this address if one is named. */
+export async function isServed(world: World, claim: Thing, address?: string): Promise<string> {
+  return world.eventually(async () => {
+    const found = await addressOf(world, claim)
+    if (address !== undefined) expect(found ?? (await whyNot(world, claim))).toBe(address)
+    expect(found ?? (await whyNot(world, claim))).toMatch(/^[0-9a-f.:]+$/)
+    return found ?? ''
+  })
+}
+
+async function whyNot(world: World, claim: Thing): Promise<string> {
+  const { reason, message } = readyOf(await world.get(claim)) ?? { reason: 'nothing is said', message: '' }
+  return `not served: ${reason} ${message}`
+}
+
+/** Nothing is reported for the claim, for as long as one can reasonably wait. */
+export async function staysUnserved(world: World, claim: Thing, forMs?: number): Promise<void> {
+  await world.always(async () => {
+    expect(await world.report(claim)).toBeUndefined()
+    expect((await world.get(claim))?.status?.addressRef).toBeUndefined()
+  }, forMs)
+}
+
+export async function saysWhy(
+  world: World,
+  claim: Thing,
+  reason: string,
+  message: RegExp | string = '',
+): Promise<void> {
+  await world.eventually(async () => {
+    const ready = readyOf(await world.get(claim))
+    expect(ready).toMatchObject({ status: 'False', reason })
+    expect(ready?.message).toMatch(message)
+  })
+}
+
+export async function isGone(world: World, thing: Thing, withinMs?: number): Promise<void> {
+  await world.eventually(async () => expect(await world.get(thing)).toBeUndefined(), withinMs)
+}
+
+export async function reportIsGone(world: World, claim: Thing, withinMs?: number): Promise<void> {
+  await world.eventually(async () => expect(await world.report(claim)).toBeUndefined(), withinMs)
+}
+
+/** The ledger's rows that name the claim's pool. */
+export async function holdsOf(world: World, pool: Thing): Promise<Stored[]> {
+  const stored = await world.get(pool)
+  const { name, namespace } = stored?.metadata ?? {}
+  const all = (await world.client.list(holds)).items as Stored[]
+  return all.filter(({ spec }) => spec.poolRef.name === name && spec.poolRef.namespace === namespace)
+}
+
+/** Makes it and waits until it is served. */
+export async function aServedClaim(world: World, claim: Thing, address?: string): Promise<Stored> {
+  await world.create(claim)
+  await isServed(world, claim, address)
+  return (await world.get(claim)) as Stored
+}

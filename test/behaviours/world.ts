@@ -1,0 +1,133 @@
+// What a behaviour is told in: objects are made, changed and deleted by a client, and what is stored is looked at until it is
+// as promised, or for so long that it can be said never to become so. Time is the world's: in one process it passes as
+// fast as it can be computed, on a server it passes as it does.
+
+import type { Client } from '../../src/kube/client.ts'
+import { type Kind, type KubeObject, type ObjectRef, refOf } from '../../src/kube/object.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
+import type { DeskUnderTest } from './desk.ts'
+import { anInProcessWorld } from './in-process.ts'
+import { kindOf } from './kinds.ts'
+import { aServerWorld, serverByEnvironment } from './on-a-server.ts'
+
+/** An object as it is stored; a test knows what it asked for. */
+export interface Stored extends KubeObject {
+  // biome-ignore lint/suspicious/noExplicitAny: tests read deep into objects of many kinds
+  readonly [field: string]: any
+}
+
+/** A draft of an object, or an object that was read. */
+export type Thing = KubeObject | { readonly object: KubeObject }
+
+export interface Ground {
+  readonly client: Client
+  readonly clock: Clock
+  readonly desk: DeskUnderTest
+  /** A namespace that nobody else uses. */
+  readonly home: string
+  /** Lets so much time pass, and everything happen that happens by itself meanwhile. */
+  pass(milliseconds: number): Promise<void>
+}
+
+export interface World extends Ground {
+  /** Another namespace that nobody else uses. */
+  anotherNamespace(labels?: Readonly<Record<string, string>>): Promise<string>
+  create(thing: Thing): Promise<Stored>
+  /** The object as it is now; undefined when there is none. */
+  get(thing: Thing): Promise<Stored | undefined>
+  /** The IPAddress of the claim's name. */
+  report(claim: Thing): Promise<Stored | undefined>
+  list(kind: Kind): Promise<Stored[]>
+  patch(thing: Thing, patch: object, subresource?: 'status'): Promise<Stored>
+  delete(thing: Thing): Promise<void>
+  /** Until it does not throw; what it threw last is the failure. */
+  eventually<T>(look: () => Promise<T> | T, withinMs?: number): Promise<T>
+  /** Holds now, and at every look for so long. */
+  always(look: () => Promise<void> | void, forMs?: number): Promise<void>
+}
+
+export interface WorldOptions {
+  /** A kind left out, or changed, before the desk starts; only where the server is the test's own. */
+  readonly define?: (definitions: readonly KubeObject[]) => readonly KubeObject[]
+}
+
+const lookEveryMs = 100
+const eventuallyMs = 10_000
+/** As long as the reference provider's own tests wait before they believe that nothing comes. */
+const alwaysMs = 5_000
+
+export async function aWorld(options: WorldOptions = {}): Promise<World> {
+  const ground = serverByEnvironment() === undefined ? await anInProcessWorld(options) : await aServerWorld()
+  return onGround(ground)
+}
+
+/** Some stories change the server itself, or move its clock by hours. */
+export const isInProcess = serverByEnvironment() === undefined
+
+let namespaceCount = 0
+
+function onGround(ground: Ground): World {
+  const { client, home } = ground
+  const placed = (thing: Thing): { kind: Kind; object: KubeObject; ref: ObjectRef } => {
+    const draft = 'object' in thing ? (thing as { object: KubeObject }).object : (thing as KubeObject)
+    const kind = kindOf(draft)
+    const namespace = kind.namespaced ? (draft.metadata.namespace ?? home) : undefined
+    const metadata = { ...draft.metadata, ...(namespace !== undefined && { namespace }) }
+    const object = { ...draft, metadata }
+    return { kind, object, ref: refOf(object) }
+  }
+  const world: World = {
+    ...ground,
+    async anotherNamespace(labels = {}) {
+      const name = `${home}-${++namespaceCount}`
+      await world.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })
+      return name
+    },
+    async create(thing) {
+      const { kind, object } = placed(thing)
+      return (await client.create(kind, object)) as Stored
+    },
+    async get(thing) {
+      const { kind, ref } = placed(thing)
+      return (await client.get(kind, ref)) as Stored | undefined
+    },
+    report(claim) {
+      const { ref, object } = placed(claim)
+      return world.get({ apiVersion: object.apiVersion ?? '', kind: 'IPAddress', metadata: { ...ref } })
+    },
+    async list(kind) {
+      const { items } = await client.list(kind)
+      return items.filter(item => item.metadata.namespace === undefined || isOurs(item, home)) as Stored[]
+    },
+    async patch(thing, patch, subresource) {
+      const { kind, ref } = placed(thing)
+      return (await client.mergePatch(kind, ref, patch, { ...(subresource && { subresource }) })) as Stored
+    },
+    async delete(thing) {
+      const { kind, ref } = placed(thing)
+      await client.delete(kind, ref)
+    },
+    async eventually(look, withinMs = eventuallyMs) {
+      for (let leftMs = withinMs; ; leftMs -= lookEveryMs) {
+        await ground.pass(leftMs === withinMs ? 0 : lookEveryMs)
+        try {
+          return await look()
+        } catch (error) {
+          if (leftMs <= 0) throw error
+        }
+      }
+    },
+    async always(look, forMs = alwaysMs) {
+      const stepMs = Math.max(lookEveryMs, forMs / 20)
+      await ground.pass(0)
+      for (let leftMs = forMs; leftMs > 0; leftMs -= stepMs) {
+        await look()
+        await ground.pass(stepMs)
+      }
+      await look()
+    },
+  }
+  return world
+}
+
+const isOurs = ({ metadata }: KubeObject, home: string): boolean => metadata.namespace?.startsWith(home) ?? false
