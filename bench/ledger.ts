@@ -86,6 +86,8 @@ function choiceRows(): void {
   )
   for (const strategy of ['lowestFree', 'random', 'leastRecentlyUsed']) {
     for (const bits of [8, 12, 16, 20, 24]) {
+      // The others differ from it in where they start to look, which a smaller pool shows as well.
+      if (bits === 24 && strategy !== 'lowestFree') continue
       const pool = aPool(`10.0.0.0/${32 - bits}`, 32 - bits, strategy)
       const row = fills.map(share => {
         const index = new SpaceIndex()

@@ -7,8 +7,9 @@
 // chunk steps over it, and over a full group, without looking inside. Wider numbers (IPv6) are a sparse map from their
 // upper bits to such a structure for their lower 32.
 //
-// A chunk with few numbers keeps their tags in a short list; one with many has a word for each. So numbers scattered at
-// random over a vast range cost some hundred bytes each, and numbers side by side four.
+// A chunk with few numbers keeps their tags in a short list; one with many has a word for each. A number that is alone
+// among its 2^32 neighbours is kept as it is. So numbers scattered at random over a vast range cost some hundred bytes
+// each, and numbers side by side about four.
 
 /** Numbers are `number` up to 32 bits and `bigint` beyond. */
 export interface TaggedNumbers<N extends number | bigint> {
@@ -261,8 +262,14 @@ export class NarrowNumbers implements TaggedNumbers<number> {
 const lowBits = 32n
 const lowMask = (1n << lowBits) - 1n
 
+/** The only number taken in its region: random numbers of a vast range hardly ever have a neighbour. */
+interface Lone {
+  readonly low: number
+  readonly tag: number
+}
+
 export class WideNumbers implements TaggedNumbers<bigint> {
-  readonly #regions = new Map<bigint, NarrowNumbers>()
+  readonly #regions = new Map<bigint, NarrowNumbers | Lone>()
   #size = 0
 
   get size(): number {
@@ -271,27 +278,48 @@ export class WideNumbers implements TaggedNumbers<bigint> {
 
   get chunks(): number {
     let chunks = 0
-    for (const region of this.#regions.values()) chunks += region.chunks
+    for (const region of this.#regions.values()) chunks += region instanceof NarrowNumbers ? region.chunks : 1
     return chunks
   }
 
   tagOf(n: bigint): number {
-    return this.#regions.get(n >> lowBits)?.tagOf(Number(n & lowMask)) ?? 0
+    const region = this.#regions.get(n >> lowBits)
+    if (region === undefined) return 0
+    const low = Number(n & lowMask)
+    if (region instanceof NarrowNumbers) return region.tagOf(low)
+    return region.low === low ? region.tag : 0
   }
 
   setTag(n: bigint, tag: number): number {
     const high = n >> lowBits
-    let region = this.#regions.get(high)
-    if (region === undefined) {
-      if (tag === 0) return 0
-      region = new NarrowNumbers()
-      this.#regions.set(high, region)
+    const low = Number(n & lowMask)
+    const region = this.#regions.get(high)
+    if (region instanceof NarrowNumbers) {
+      const sizeBefore = region.size
+      const before = region.setTag(low, tag)
+      this.#size += region.size - sizeBefore
+      if (region.size === 0) this.#regions.delete(high)
+      return before
     }
-    const sizeBefore = region.size
-    const before = region.setTag(Number(n & lowMask), tag)
-    this.#size += region.size - sizeBefore
-    if (region.size === 0) this.#regions.delete(high)
-    return before
+    if (region === undefined || region.low === low) return this.#setLone(high, region, { low, tag })
+    if (tag === 0) return 0
+    const crowd = new NarrowNumbers()
+    crowd.setTag(region.low, region.tag)
+    crowd.setTag(low, tag)
+    this.#regions.set(high, crowd)
+    this.#size++
+    return 0
+  }
+
+  #setLone(high: bigint, before: Lone | undefined, lone: Lone): number {
+    if (before !== undefined) this.#size--
+    if (lone.tag === 0) {
+      this.#regions.delete(high)
+    } else {
+      this.#regions.set(high, lone)
+      this.#size++
+    }
+    return before?.tag ?? 0
   }
 
   nextFree(from: bigint, last: bigint): bigint | undefined {
@@ -300,7 +328,7 @@ export class WideNumbers implements TaggedNumbers<bigint> {
       const high = at >> lowBits
       const region = this.#regions.get(high)
       if (region === undefined) return at
-      const low = region.nextFree(Number(at & lowMask), numberMax)
+      const low = nextFreeLow(region, Number(at & lowMask))
       if (low === undefined) {
         at = (high + 1n) << lowBits
         continue
@@ -315,7 +343,7 @@ export class WideNumbers implements TaggedNumbers<bigint> {
     let taken = 0
     let odd = 0
     this.#eachRegion(first, last, (region, low, high) => {
-      const count = region.countTaken(low, high)
+      const count = countIn(region, low, high)
       taken += count.taken
       odd += count.odd
     })
@@ -323,15 +351,16 @@ export class WideNumbers implements TaggedNumbers<bigint> {
   }
 
   eachTaken(first: bigint, last: bigint, visit: (tag: number, n: bigint) => void): void {
-    this.#eachRegion(first, last, (region, low, high, start) =>
-      region.eachTaken(low, high, (tag, n) => visit(tag, start + BigInt(n))),
-    )
+    this.#eachRegion(first, last, (region, low, high, start) => {
+      if (region instanceof NarrowNumbers) region.eachTaken(low, high, (tag, n) => visit(tag, start + BigInt(n)))
+      else if (isWithin(region, low, high)) visit(region.tag, start + BigInt(region.low))
+    })
   }
 
-  #eachRegion(first: bigint, last: bigint, visit: VisitPart<NarrowNumbers, bigint>): void {
+  #eachRegion(first: bigint, last: bigint, visit: VisitPart<NarrowNumbers | Lone, bigint>): void {
     const firstHigh = first >> lowBits
     const lastHigh = last >> lowBits
-    const visitAt = (high: bigint, region: NarrowNumbers): void =>
+    const visitAt = (high: bigint, region: NarrowNumbers | Lone): void =>
       visit(
         region,
         high === firstHigh ? Number(first & lowMask) : 0,
@@ -348,6 +377,19 @@ export class WideNumbers implements TaggedNumbers<bigint> {
     for (const [high, region] of this.#regions) if (high >= firstHigh && high <= lastHigh) visitAt(high, region)
   }
 }
+
+function nextFreeLow(region: NarrowNumbers | Lone, from: number): number | undefined {
+  if (region instanceof NarrowNumbers) return region.nextFree(from, numberMax)
+  if (region.low !== from) return from
+  return from === numberMax ? undefined : from + 1
+}
+
+function countIn(region: NarrowNumbers | Lone, low: number, high: number): Count {
+  if (region instanceof NarrowNumbers) return region.countTaken(low, high)
+  return isWithin(region, low, high) ? { taken: 1, odd: region.tag & 1 } : { taken: 0, odd: 0 }
+}
+
+const isWithin = (lone: Lone, low: number, high: number): boolean => low <= lone.low && lone.low <= high
 
 // --- chunks ---
 
