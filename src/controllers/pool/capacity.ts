@@ -167,6 +167,9 @@ function isAnnounced(old: Condition | undefined, now: Condition): boolean {
 
 // --- settle ---
 
+/** Longer than a claim takes from its intent to its hold. */
+const secondLookMs = 2_000
+
 async function settle(
   key: string,
   { object, kind, identity }: Found,
@@ -197,7 +200,8 @@ async function settle(
       pace.noteSaid(key, answer, 'conditions' in plan.status && !('conditions' in statusIn(answer)))
       cache?.learn(answer)
       tell(identity, object, plan.news, world)
-      return done()
+      // A claim that was about to take an address when it was counted may have got none, and that is no event.
+      return after(secondLookMs)
     }
   }
 }

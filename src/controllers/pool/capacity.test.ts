@@ -1,0 +1,476 @@
+import { describe, expect, test } from 'vitest'
+import { toHoldObject } from '../../api/hold.ts'
+import { identityKey } from '../../api/object.ts'
+import { toPool } from '../../api/to-pool.ts'
+import { parseIP } from '../../ip/address.ts'
+import { orThrow } from '../../ip/malformed.ts'
+import type { Client, PatchOptions } from '../../kube/client.ts'
+import type { News } from '../../kube/events.ts'
+import { type Kind, type KubeObject, keyOf, keyOfRef, type ObjectRef } from '../../kube/object.ts'
+import { Refusal } from '../../kube/refusal.ts'
+import { Manager } from '../../runtime/manager.ts'
+import { seededRandom } from '../../runtime/random.ts'
+import { VirtualClock } from '../../runtime/virtual-clock.ts'
+import { silentLog } from '../../telemetry/log.ts'
+import { createCaches, followLedger } from '../capi/world.ts'
+import { Ledger } from '../ledger.ts'
+import { factsWhenSynced, reviewFacts } from './facts.ts'
+import { statusPeriodMs } from './pace.ts'
+import { addPoolCapacity } from './watches.ts'
+
+const finalizer = 'ipam.cluster.x-k8s.io/ProtectPool'
+
+interface Stored extends KubeObject {
+  readonly spec?: Record<string, unknown>
+  readonly status?: {
+    readonly ipAddresses?: object
+    readonly addresses?: object
+    readonly observedGeneration?: number
+    readonly conditions?: readonly { type: string; status: string; reason: string; message: string }[]
+  }
+}
+
+/** A server of two verbs: objects are put, and patched under their version. Patches are told to the caches at once. */
+async function aDesk({ prunes = false } = {}) {
+  const clock = new VirtualClock()
+  const caches = createCaches(true)
+  const ledger = new Ledger(() => {})
+  followLedger(caches, ledger)
+  const writes: { readonly what: string; readonly patch: object }[] = []
+  const news: News[] = []
+  let version = 100
+
+  const cacheOf = (kind: string) => {
+    const cache = { Hold: caches.holds, IPAddress: caches.reports }[kind] ?? caches.pools.get(kind)
+    if (cache === undefined) throw new Error(`no cache for ${kind}`)
+    return cache
+  }
+  const put = (object: object): Stored => {
+    const { metadata, ...rest } = object as Stored
+    const before = cacheOf(rest.kind ?? '').get(keyOf({ metadata }))
+    const stored = {
+      ...rest,
+      metadata: {
+        uid: `uid-${version}`,
+        generation: 1,
+        ...before?.metadata,
+        ...metadata,
+        resourceVersion: `${++version}`,
+      },
+    }
+    cacheOf(stored.kind ?? '').put(stored)
+    return stored
+  }
+  const remove = (object: KubeObject) => {
+    const cache = cacheOf(object.kind ?? '')
+    const stored = cache.get(keyOf(object))
+    if (stored !== undefined)
+      cache.remove({ ...stored, metadata: { ...stored.metadata, resourceVersion: `${++version}` } })
+  }
+  const mergePatch = async (kind: Kind, ref: ObjectRef, patch: object, options: PatchOptions = {}) => {
+    const before = cacheOf(kind.kind).get(keyOfRef(ref)) as Stored | undefined
+    if (before === undefined) throw new Refusal('gone', { reason: 'NotFound', code: 404 })
+    const { uid, resourceVersion } = before.metadata
+    if (options.resourceVersion !== resourceVersion || options.uid !== uid) {
+      throw new Refusal('old', { reason: 'Conflict', code: 409 })
+    }
+    const { metadata = {}, status } = patch as { metadata?: { finalizers?: string[] | null }; status?: object }
+    writes.push({ what: `${kind.kind} ${keyOfRef(ref)}`, patch })
+    const kept = prunes && status !== undefined ? withoutConditions(status) : status
+    const next = {
+      ...before,
+      metadata: { ...before.metadata, ...metadata, resourceVersion: `${++version}` },
+      status: { ...before.status, ...kept },
+    } as Stored
+    if (next.metadata.deletionTimestamp && !next.metadata.finalizers?.length) remove(next)
+    else cacheOf(kind.kind).put(next)
+    return next
+  }
+
+  const manager = new Manager({ clock, random: seededRandom(1), log: silentLog })
+  const client = { mergePatch } as unknown as Client
+  const recorder = { tell: (told: News) => void news.push(told) }
+  const capacity = addPoolCapacity(manager, { client, clock, recorder, caches, ledger })
+  const all = [caches.holds, caches.reports, caches.claims, ...caches.pools.values()]
+  for (const cache of all) cache.markSynced()
+  await manager.start()
+  return {
+    clock,
+    caches,
+    writes,
+    news,
+    capacity,
+    put,
+    remove,
+    read: (object: KubeObject) => cacheOf(object.kind ?? '').get(keyOf(object)) as Stored | undefined,
+    /** Long enough for everything that is due. */
+    rest: () => clock.advance(10_000),
+    change: (object: Stored, spec: object) => {
+      const stored = cacheOf(object.kind ?? '').get(keyOf(object)) as Stored
+      const generation = (stored.metadata.generation ?? 0) + 1
+      return put({ ...stored, spec, metadata: { ...stored.metadata, generation } })
+    },
+    mark: (object: Stored, metadata: object) => {
+      const stored = cacheOf(object.kind ?? '').get(keyOf(object)) as Stored
+      return put({ ...stored, metadata: { ...stored.metadata, ...metadata } })
+    },
+  }
+}
+
+function withoutConditions(status: object): object {
+  const { conditions: _, observedGeneration: __, ...rest } = status as Record<string, unknown>
+  return rest
+}
+
+const ipam = 'ipam.cluster.x-k8s.io/v1alpha2'
+const inCluster = (spec: object, name = 'vms'): Stored => ({
+  apiVersion: ipam,
+  kind: 'InClusterIPPool',
+  metadata: { name, namespace: 'default' },
+  spec: { prefix: 24, ...spec },
+})
+const ours = (spec: object, name = 'vms'): Stored => ({
+  apiVersion: 'mooring.dev/v1alpha1',
+  kind: 'AddressPool',
+  metadata: { name, namespace: 'default' },
+  spec: { prefix: 24, ...spec },
+})
+
+function aHold(of: KubeObject, address: string, state: 'held' | 'quarantined' = 'held') {
+  const pool = orThrow(toPool(of))
+  const ip = orThrow(parseIP(address))
+  const claim = {
+    apiGroup: 'ipam.cluster.x-k8s.io',
+    kind: 'IPAddressClaim',
+    namespace: 'default',
+    name: address,
+    uid: address,
+  }
+  const spec = { space: pool.space, ip, bits: pool.bits, pool: pool.identity, claim, owner: undefined }
+  const object = toHoldObject(spec, '2030-01-01T00:00:00Z')
+  return { ...object, status: { ...object.status, state } }
+}
+
+function anAddress(of: KubeObject, name: string, address: string) {
+  const poolRef = { apiGroup: of.apiVersion?.split('/')[0], kind: of.kind, name: of.metadata.name }
+  const spec = { claimRef: { name }, poolRef, address, prefix: 24 }
+  return {
+    apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
+    kind: 'IPAddress',
+    metadata: { name, namespace: 'default' },
+    spec,
+  }
+}
+
+const conditionOf = (object: Stored | undefined, type: string) =>
+  object?.status?.conditions?.find(condition => condition.type === type)
+
+describe('a pool', () => {
+  test.each<[string, object, readonly string[], object]>([
+    ['new', { addresses: ['10.0.0.10-10.0.0.20'] }, [], { total: 11, used: 0, free: 11 }],
+    ['with a holder', { addresses: ['10.0.0.10-10.0.0.20'] }, ['10.0.0.10'], { total: 11, used: 1, free: 10 }],
+    ['with two', { addresses: ['10.0.0.10-10.0.0.20'] }, ['10.0.0.10', '10.0.0.11'], { total: 11, used: 2, free: 9 }],
+    [
+      'with its gateway in the range',
+      { addresses: ['10.0.0.10-10.0.0.20'], gateway: '10.0.0.10' },
+      ['10.0.0.11'],
+      { total: 10, used: 1, free: 9 },
+    ],
+    [
+      'with its gateway outside of the range',
+      { addresses: ['10.0.0.10-10.0.0.20'], gateway: '10.0.0.1' },
+      ['10.0.0.11'],
+      { total: 11, used: 1, free: 10 },
+    ],
+    [
+      'that lists its network address',
+      { addresses: ['10.0.0.0-10.0.0.1'], gateway: '10.0.0.2' },
+      ['10.0.0.1'],
+      { total: 1, used: 1, free: 0 },
+    ],
+    [
+      'of the last address of an IPv6 subnet',
+      { addresses: ['fe80::ff'], prefix: 120, gateway: 'fe80::a' },
+      [],
+      { total: 1, used: 0, free: 1 },
+    ],
+    [
+      'with a holder out of range',
+      { addresses: ['10.0.0.10'] },
+      ['10.0.0.99'],
+      { total: 1, used: 1, free: 1, outOfRange: 1 },
+    ],
+    ['of two', { addresses: ['10.0.0.0/31'], prefix: 31 }, [], { total: 2, used: 0, free: 2 }],
+    [
+      'that is larger than any count',
+      { addresses: ['fd00::/48'], prefix: 48 },
+      [],
+      { total: 2n ** 63n - 1n, used: 0, free: 2n ** 63n - 1n },
+    ],
+  ])('%s says how much of it is used', async (_, spec, addresses, counts) => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster(spec))
+    for (const address of addresses) desk.put(aHold(pool, address))
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toEqual({ outOfRange: 0, ...counts })
+    expect(conditionOf(desk.read(pool), 'Ready')).toMatchObject({ status: 'True' })
+    expect(desk.read(pool)?.status?.observedGeneration).toBe(1)
+  })
+
+  test('of prefixes counts prefixes', async () => {
+    const desk = await aDesk()
+    const pool = desk.put({
+      ...inCluster({ prefixes: ['fd00::/62'] }),
+      kind: 'InClusterPrefixPool',
+    })
+    desk.put(aHold(pool, 'fd00::'))
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toEqual({ total: 4, used: 1, free: 3, outOfRange: 0 })
+  })
+
+  test('of ours also tells what rests, what is kept and what drains', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(
+      ours({
+        addresses: ['10.0.0.10-10.0.0.19'],
+        preAllocations: { web: '10.0.0.15' },
+        draining: ['10.0.0.18-10.0.0.19'],
+      }),
+    )
+    desk.put(aHold(pool, '10.0.0.10'))
+    desk.put(aHold(pool, '10.0.0.11', 'quarantined'))
+    const draining = desk.put(aHold(pool, '10.0.0.18'))
+    await desk.rest()
+    expect(desk.read(pool)?.status?.addresses).toEqual({
+      total: 10,
+      free: 5,
+      held: 2,
+      quarantined: 1,
+      reserved: 1,
+      draining: 1,
+      outOfRange: 0,
+    })
+    expect(conditionOf(desk.read(pool), 'Drained')).toMatchObject({ status: 'False' })
+    desk.remove(draining as Stored)
+    await desk.rest()
+    expect(conditionOf(desk.read(pool), 'Drained')).toMatchObject({ status: 'True' })
+  })
+
+  test('counts an address that somebody made by hand, once, also when its hold comes', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
+    desk.put(anAddress(pool, 'web', '10.0.0.12'))
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toMatchObject({ used: 1, free: 10 })
+    desk.put(aHold(pool, '10.0.0.12'))
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toMatchObject({ used: 1, free: 10 })
+  })
+
+  test('is counted while it is paused', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10'] }))
+    desk.mark(pool, { annotations: { 'cluster.x-k8s.io/paused': '' } })
+    desk.put(aHold(pool, '10.0.0.10'))
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toMatchObject({ used: 1, free: 0 })
+    expect(conditionOf(desk.read(pool), 'Ready')).toMatchObject({ status: 'False', reason: 'PoolPaused' })
+  })
+
+  test('that cannot be read says why, keeps its counts and holds up nobody', async () => {
+    const desk = await aDesk()
+    const bad = desk.put(inCluster({ addresses: ['10.0.0.10'] }, 'bad'))
+    const good = desk.put(inCluster({ addresses: ['10.0.0.20'] }, 'good'))
+    await desk.rest()
+    desk.change(bad, { addresses: ['garbage'] })
+    desk.put(aHold(good, '10.0.0.20'))
+    await desk.rest()
+    expect(conditionOf(desk.read(bad), 'Ready')).toMatchObject({
+      status: 'False',
+      reason: 'PoolMalformed',
+      message: expect.stringContaining('garbage'),
+    })
+    expect(desk.read(bad)?.status?.ipAddresses).toMatchObject({ total: 1 })
+    expect(desk.read(good)?.status?.ipAddresses).toMatchObject({ used: 1 })
+    expect(desk.news.map(({ reason }) => reason)).toContain('PoolMalformed')
+  })
+
+  test('with an IPAddress that cannot be read is counted all the same', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
+    desk.put(anAddress(pool, 'odd', 'garbage'))
+    desk.put(anAddress(pool, 'other-family', 'fd00::1'))
+    desk.put(aHold(pool, '10.0.0.10'))
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toMatchObject({ total: 11, used: 1, free: 10 })
+  })
+})
+
+describe('what is written', () => {
+  test('is nothing at rest, whoever asks to look again', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
+    const large = desk.put(inCluster({ addresses: ['fd00::/48'], prefix: 48 }, 'large'))
+    desk.put(aHold(pool, '10.0.0.10'))
+    await desk.rest()
+    const before = desk.writes.length
+    for (const object of [pool, large]) desk.capacity.mark(identityKey(orThrow(toPool(object)).identity))
+    await desk.rest()
+    expect(desk.writes.length).toBe(before)
+  })
+
+  test('is a few times a second in a burst, and the end of it is told', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.0/16'], prefix: 16 }))
+    await desk.rest()
+    const before = desk.writes.length
+    const burstMs = 2_000
+    for (let i = 0; i < 400; i++) {
+      desk.put(aHold(pool, `10.0.${1 + (i >> 7)}.${i & 127}`))
+      await desk.clock.advance(burstMs / 400)
+    }
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toMatchObject({ used: 400 })
+    expect(desk.writes.length - before).toBeLessThanOrEqual(burstMs / statusPeriodMs + 2)
+  })
+
+  test('follows a change of the spec without waiting', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10'] }))
+    await desk.clock.advance(1)
+    desk.change(pool, { addresses: ['10.0.0.10-10.0.0.12'], prefix: 24 })
+    await desk.clock.advance(1)
+    expect(desk.read(pool)?.status).toMatchObject({ ipAddresses: { total: 3 }, observedGeneration: 2 })
+  })
+
+  test('comes to rest where the installed definition knows no conditions', async () => {
+    const desk = await aDesk({ prunes: true })
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
+    await desk.rest()
+    const before = desk.writes.length
+    desk.capacity.mark(identityKey(orThrow(toPool(pool)).identity))
+    await desk.rest()
+    expect(desk.writes.length).toBe(before)
+    desk.put(aHold(pool, '10.0.0.10'))
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toMatchObject({ used: 1 })
+    expect(desk.writes.length).toBe(before + 1)
+  })
+})
+
+describe('the finalizer', () => {
+  test('is put on a new pool, beside those of others', async () => {
+    const desk = await aDesk()
+    const pool = desk.put({
+      ...inCluster({ addresses: ['10.0.0.10'] }),
+      metadata: { name: 'a', namespace: 'b', finalizers: ['x/y'] },
+    })
+    await desk.rest()
+    expect(desk.read(pool)?.metadata.finalizers).toEqual(['x/y', finalizer])
+  })
+
+  test('keeps a pool until its last holder is gone', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10'] }))
+    const hold = desk.put(aHold(pool, '10.0.0.10'))
+    const report = desk.put(anAddress(pool, 'web', '10.0.0.10'))
+    await desk.rest()
+    desk.mark(pool, { deletionTimestamp: '2030-01-01T00:00:00Z' })
+    await desk.rest()
+    expect(conditionOf(desk.read(pool), 'Ready')).toMatchObject({ status: 'False', reason: 'PoolDeleting' })
+    desk.remove(report)
+    await desk.rest()
+    expect(desk.read(pool)).toBeDefined()
+    desk.put({ ...hold, ...aHold(pool, '10.0.0.10', 'quarantined') })
+    await desk.rest()
+    expect(desk.read(pool)).toBeUndefined()
+  })
+
+  test('keeps a pool that an unreadable IPAddress names, and one whose spec is unreadable', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10'] }))
+    const report = desk.put(anAddress(pool, 'web', 'garbage'))
+    await desk.rest()
+    desk.change(pool, { addresses: ['garbage'] })
+    desk.mark(pool, { deletionTimestamp: '2030-01-01T00:00:00Z' })
+    await desk.rest()
+    expect(desk.read(pool)).toBeDefined()
+    desk.remove(report)
+    await desk.rest()
+    expect(desk.read(pool)).toBeUndefined()
+  })
+
+  test('is not put on a pool that is on its way out', async () => {
+    const desk = await aDesk()
+    const metadata = { name: 'a', namespace: 'b', finalizers: ['x/y'], deletionTimestamp: '2030-01-01T00:00:00Z' }
+    const pool = desk.put({ ...inCluster({ addresses: ['10.0.0.10'] }), metadata })
+    await desk.rest()
+    expect(desk.read(pool)?.metadata.finalizers).toEqual(['x/y'])
+  })
+})
+
+describe('its owner', () => {
+  test('is told once that a pool is exhausted, and again when it is so again', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10'] }))
+    const hold = desk.put(aHold(pool, '10.0.0.10'))
+    await desk.rest()
+    expect(desk.news).toMatchObject([
+      { type: 'Warning', reason: 'NoAddressFree', about: { kind: 'InClusterIPPool', apiVersion: ipam } },
+    ])
+    desk.remove(hold)
+    await desk.rest()
+    expect(conditionOf(desk.read(pool), 'Exhausted')).toMatchObject({ status: 'False' })
+    desk.put(aHold(pool, '10.0.0.10'))
+    await desk.rest()
+    expect(desk.news).toHaveLength(2)
+  })
+
+  test('of either pool is told when two list the same addresses, and when they no longer do', async () => {
+    const desk = await aDesk()
+    const one = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }, 'one'))
+    await desk.rest()
+    const two = desk.put(inCluster({ addresses: ['10.0.0.20-10.0.0.30'] }, 'two'))
+    await desk.rest()
+    for (const pool of [one, two]) expect(conditionOf(desk.read(pool), 'Overlapping')).toMatchObject({ status: 'True' })
+    expect(desk.news.map(({ about, reason }) => `${about.metadata.name} ${reason}`).toSorted()).toEqual([
+      'one AddressesShared',
+      'two AddressesShared',
+    ])
+    desk.change(two, { addresses: ['10.0.0.21-10.0.0.30'], prefix: 24 })
+    await desk.rest()
+    for (const pool of [one, two])
+      expect(conditionOf(desk.read(pool), 'Overlapping')).toMatchObject({ status: 'False' })
+  })
+})
+
+test('pools of one space count what another of them gave out', async () => {
+  const desk = await aDesk()
+  const one = desk.put(ours({ addresses: ['10.0.0.10-10.0.0.19'], space: 'blue' }, 'one'))
+  const two = desk.put(ours({ addresses: ['10.0.0.10-10.0.0.19'], space: 'blue' }, 'two'))
+  await desk.rest()
+  desk.put(aHold(one, '10.0.0.10'))
+  await desk.rest()
+  for (const pool of [one, two]) expect(desk.read(pool)?.status?.addresses).toMatchObject({ held: 1, free: 9 })
+})
+
+describe('what reviews are told', () => {
+  test('is what is held, by holds and by hand', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
+    desk.put(aHold(pool, '10.0.0.10'))
+    desk.put(aHold(pool, '10.0.0.11', 'quarantined'))
+    desk.put(anAddress(pool, 'web', '10.0.0.12'))
+    const { identity } = orThrow(toPool(pool))
+    const facts = reviewFacts(desk.caches)
+    expect([...facts.heldOf(identity)].map(({ ip }) => ip)).toEqual(
+      ['10.0.0.10', '10.0.0.12'].map(text => orThrow(parseIP(text))),
+    )
+    expect(facts.isHeld(identity)).toBe(true)
+    expect([...facts.pools()].map(({ identity }) => identity.name)).toEqual(['vms'])
+  })
+
+  test('is nothing before everything has been listed', () => {
+    expect(factsWhenSynced(createCaches())).toBeUndefined()
+  })
+})
