@@ -112,5 +112,6 @@ const pathTo = ({ path }: Shape, key: string): string => (path === '' ? key : `$
 function kindOf(value: unknown): string {
   if (typeof value === 'string') return quoteText(value)
   if (Array.isArray(value)) return 'a list'
-  return typeof value === 'object' ? 'an object' : String(value)
+  if (typeof value === 'number' || typeof value === 'bigint' || typeof value === 'boolean') return `${value}`
+  return 'an object'
 }
