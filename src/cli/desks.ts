@@ -5,9 +5,18 @@ import { X509Certificate } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { parseAllDocuments } from 'yaml'
+import { startEdge } from '../admission/edge.ts'
+import {
+  type ReviewAddress,
+  toConversion,
+  toMutatingConfiguration,
+  toValidatingConfiguration,
+} from '../admission/registration.ts'
+import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
 import type { Handler } from '../apiserver/edge/handler.ts'
 import { addCapiDesk } from '../controllers/capi/desk.ts'
-import { createClient } from '../kube/client.ts'
+import { factsWhenSynced } from '../controllers/pool/facts.ts'
+import { type Client, createClient } from '../kube/client.ts'
 import { createDiscovery } from '../kube/discovery.ts'
 import { createRecorder } from '../kube/events.ts'
 import { defineKind, type KubeObject } from '../kube/object.ts'
@@ -22,28 +31,73 @@ export interface Desks {
 
 export interface DesksOptions {
   readonly handler: Handler
-  /** The administrator's certificate, as PEM: desks act with its rights. */
-  readonly certificate: string
+  readonly certificates: KeptCertificates
   readonly log: Log
 }
 
-export async function startDesks({ handler, certificate, log }: DesksOptions): Promise<Desks> {
-  const wire = embeddedWire({ handler: () => handler, peerCertificate: new X509Certificate(certificate).raw })
-  const clock = realClock
-  const random = Math.random
-  const name = 'mooring'
-  const discovery = createDiscovery({ wire, clock, name })
-  const client = createClient({ wire, clock, name, versionOf: (kind, signal) => discovery.versionOf(kind, signal) })
-  await installKinds(client)
+const name = 'mooring'
+const clock = realClock
+const random = Math.random
+
+export async function startDesks({ handler, certificates, log }: DesksOptions): Promise<Desks> {
+  const { client, discovery } = connect(handler, certificates)
   const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: hostname() })
   const manager = new Manager({ clock, random, log })
-  addCapiDesk({ client, discovery, clock, random, log, recorder, manager })
+  const { caches } = addCapiDesk({ client, discovery, clock, random, log, recorder, manager })
+  const reviews = await startEdge({
+    host: '127.0.0.1',
+    port: 0,
+    ...certificates.server(),
+    facts: () => factsWhenSynced(caches),
+    log,
+  })
+  const address: ReviewAddress = {
+    kind: 'url',
+    base: `https://127.0.0.1:${reviews.port}`,
+    caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
+  }
+  await installKinds(client, address)
   await manager.start()
+  await registerReviews(client, address)
   return {
     async stop() {
       await manager.stop('shutdown')
       await recorder.stop()
+      await reviews.stop()
     },
+  }
+}
+
+/** Without desks nobody answers reviews: what an earlier run registered would refuse every write to a pool. */
+export async function withdrawReviews(handler: Handler, certificates: KeptCertificates): Promise<void> {
+  const { client } = connect(handler, certificates)
+  for (const kind of [validating, mutating]) {
+    await client.delete(kind, {
+      name: `mooring-${kind === validating ? 'validating' : 'mutating'}-webhook-configuration`,
+    })
+  }
+}
+
+function connect(handler: Handler, certificates: KeptCertificates) {
+  const peerCertificate = new X509Certificate(certificates.admin().certificate).raw
+  const wire = embeddedWire({ handler: () => handler, peerCertificate })
+  const discovery = createDiscovery({ wire, clock, name })
+  const client = createClient({ wire, clock, name, versionOf: (kind, signal) => discovery.versionOf(kind, signal) })
+  return { client, discovery }
+}
+
+const webhookKind = (kind: string, plural: string) =>
+  defineKind<KubeObject>({ group: 'admissionregistration.k8s.io', versions: ['v1'], plural, kind, namespaced: false })
+const validating = webhookKind('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations')
+const mutating = webhookKind('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations')
+
+async function registerReviews(client: Client, address: ReviewAddress): Promise<void> {
+  const options = { fieldManager: name, isForced: true }
+  for (const [kind, configuration] of [
+    [validating, toValidatingConfiguration({ address, withCore: true })],
+    [mutating, toMutatingConfiguration({ address, withCore: true })],
+  ] as const) {
+    await client.apply(kind, { name: configuration.metadata.name }, configuration, options)
   }
 }
 
@@ -56,16 +110,16 @@ const definitions = defineKind<KubeObject>({
 })
 
 /** Definitions are applied, so that a newer Mooring brings its newer kinds to older data. */
-async function installKinds(client: ReturnType<typeof createClient>): Promise<void> {
+async function installKinds(client: Client, address: ReviewAddress): Promise<void> {
   for (const definition of readDefinitions()) {
     const ref = { name: definition.metadata.name ?? '' }
-    await client.apply(definitions, ref, definition, { fieldManager: 'mooring', isForced: true })
+    await client.apply(definitions, ref, withConversion(definition, address), { fieldManager: name, isForced: true })
   }
   for (const { metadata } of readDefinitions()) await established(client, metadata.name ?? '')
 }
 
 /** The API server accepts names and serves a kind within a turn or two; a desk that starts before would look in vain. */
-async function established(client: ReturnType<typeof createClient>, name: string): Promise<void> {
+async function established(client: Client, name: string): Promise<void> {
   for (;;) {
     const definition = (await client.get(definitions, { name })) as Definition | undefined
     const conditions = definition?.status?.conditions ?? []
@@ -77,17 +131,26 @@ async function established(client: ReturnType<typeof createClient>, name: string
   }
 }
 
+/** A kind of ours with more than one version is converted by us. */
+function withConversion(definition: Definition, address: ReviewAddress): KubeObject {
+  const { spec } = definition
+  const isOurs = spec.names.kind.startsWith('InCluster') || spec.names.kind.startsWith('GlobalInCluster')
+  if (!isOurs || spec.versions.length < 2) return definition
+  return { ...definition, spec: { ...spec, conversion: toConversion(address) } } as KubeObject
+}
+
 interface Definition extends KubeObject {
+  readonly spec: { readonly names: { readonly kind: string }; readonly versions: readonly unknown[] }
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null }
 }
 
 /** Those of `config/crd` and, since no Cluster API is installed here, those of Cluster API that a desk needs. */
-function readDefinitions(): KubeObject[] {
+function readDefinitions(): Definition[] {
   const folders = ['../../config/crd/', '../../config/crd/cluster-api/'].map(path => new URL(path, import.meta.url))
   return folders.flatMap(folder =>
     readdirSync(folder)
       .filter(file => file.endsWith('.yaml'))
       .flatMap(file => parseAllDocuments(readFileSync(new URL(file, folder), 'utf8')))
-      .map(document => document.toJS() as KubeObject),
+      .map(document => document.toJS() as Definition),
   )
 }

@@ -15,7 +15,7 @@ import { openStore } from '../store/lmdb.ts'
 import { DamagedStoreError, type Store, StoreInUseError } from '../store/store.ts'
 import { createLog } from '../telemetry/log.ts'
 import { backupPath, writeBackup } from './backup.ts'
-import { startDesks } from './desks.ts'
+import { startDesks, withdrawReviews } from './desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, parseHostPort } from './host-port.ts'
 
@@ -74,10 +74,12 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     if (options.desks !== 'none') {
       const desks = await startDesks({
         handler: server.handler,
-        certificate: certificates.admin().certificate,
+        certificates,
         log: createLog({ write: line => console.error(line), now: Date.now, level: 'error', form: 'text' }),
       })
       undo.push(() => desks.stop())
+    } else {
+      await withdrawReviews(server.handler, certificates)
     }
     const page = await startDashboard(dashboard, server)
     undo.push(() => closeServer(page.server))
