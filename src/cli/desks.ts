@@ -136,11 +136,13 @@ function withConversion(definition: Definition, address: ReviewAddress): KubeObj
   const { spec } = definition
   const isOurs = spec.names.kind.startsWith('InCluster') || spec.names.kind.startsWith('GlobalInCluster')
   if (!isOurs || spec.versions.length < 2) return definition
-  return { ...definition, spec: { ...spec, conversion: toConversion(address) } } as KubeObject
+  // The files do not serve the older version, because without a converter it would show the newer one's fields.
+  const versions = spec.versions.map(version => ({ ...version, served: true }))
+  return { ...definition, spec: { ...spec, versions, conversion: toConversion(address) } } as KubeObject
 }
 
 interface Definition extends KubeObject {
-  readonly spec: { readonly names: { readonly kind: string }; readonly versions: readonly unknown[] }
+  readonly spec: { readonly names: { readonly kind: string }; readonly versions: readonly object[] }
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null }
 }
 
