@@ -189,6 +189,16 @@ describe('addresses that another pool lists too', () => {
     ])
   })
 
+  test('do not keep a pool from being put right that listed them before', () => {
+    const strict = { ...blue, overlapPolicy: 'deny' }
+    const fewer = { ...strict, addresses: ['10.0.0.15-10.0.0.20'] }
+    const more = { ...strict, addresses: ['10.0.0.10-10.0.0.30'] }
+    const wide = { ...blue, addresses: ['10.0.0.0/24'] }
+    expect(update(strict, fewer, other(wide))).toMatchObject({ kind: 'allowed', warnings: [expect.anything()] })
+    expect(update(strict, more, other(wide)).kind).toBe('invalid')
+    expect(update(blue, strict, other(wide)).kind).toBe('invalid')
+  })
+
   test('are not those of the pool itself', () => {
     expect(update(blue, { ...blue, prefix: 25 }, pools(aPool(blue)))).toEqual({ kind: 'allowed', warnings: [] })
   })

@@ -77,6 +77,8 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
       resolve()
     })
   })
+  // Too many open files, say: the next connection may succeed.
+  server.on('error', error => log.error('the listener for reviews met an error', { error: describeError(error) }))
   const { port: bound } = server.address() as AddressInfo
   return {
     port: bound,

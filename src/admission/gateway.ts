@@ -1,5 +1,5 @@
 // The gateway of a pool, as one text. What Go's parser says about a text that is no address is part of what existing users
-// know, so it is said in the same words where Go's complaint is a short one, and in ours where ours helps more.
+// know, so it is said in the same words; only for an IPv6 address with a fault in it ours help more.
 
 import type { Family, IP } from '../ip/address.ts'
 import { parseIP, parseZonedIP } from '../ip/address.ts'
@@ -11,7 +11,8 @@ export function parseGateway(text: string): IP | Malformed {
   if (!isMalformed(ip)) return ip
   // A zone names an interface of one machine, and a gateway is told to all.
   if (!isMalformed(parseZonedIP(text))) return ip
-  return { malformed: `ParseAddr(${JSON.stringify(text)}): ${goProblem(text)}` }
+  const problem = goProblem(text)
+  return problem === undefined ? ip : { malformed: `ParseAddr(${JSON.stringify(text)}): ${problem}` }
 }
 
 export function gatewayFaults(text: string, families: ReadonlySet<Family>): Fault[] {
@@ -23,10 +24,10 @@ export function gatewayFaults(text: string, families: ReadonlySet<Family>): Faul
   return [invalid('spec.gateway', text, 'provided gateway and addresses are of mixed IP families')]
 }
 
-function goProblem(text: string): string {
+function goProblem(text: string): string | undefined {
   for (const character of text) {
     if (character === '.') return goProblem4(text)
-    if (character === ':') return 'not an IPv6 address'
+    if (character === ':') return undefined
     if (character === '%') return 'missing IPv6 address'
   }
   return 'unable to parse IP'

@@ -11,7 +11,7 @@ import { bitsOf, compareIP, type IP, toIPText, toValue } from '../ip/address.ts'
 import { firstIP, lastIP } from '../ip/cidr.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { toRangeText } from '../ip/range.ts'
-import { isEmpty, overlapsSet, toRangeSet } from '../ip/range-set.ts'
+import { isEmpty, isSubset, overlapsSet, toRangeSet } from '../ip/range-set.ts'
 import { type Overlap, overlapsOf } from '../ipam/overlap.ts'
 import { poolSetOf } from '../ipam/pool-set.ts'
 import { isOffered } from '../ipam/prefixes.ts'
@@ -42,7 +42,7 @@ export function admitPool(rules: PoolRules, old: unknown, next: unknown, facts: 
   const pool = toPool(next)
   // The ledger could not use it, whatever the checks above think: then claims would wait without end.
   if (isMalformed(pool)) return { kind: 'invalid', faults: [invalid('spec', null, pool.malformed)], warnings: [] }
-  const { denied, warnings: overlapWarnings } = judgeOverlaps(pool, facts)
+  const { denied, warnings: overlapWarnings } = judgeOverlaps(old, pool, facts)
   if (denied.length > 0) return { kind: 'invalid', faults: denied, warnings: [] }
   const warnings = [...rules.warnings(next, pool), ...overlapWarnings]
   if (old === undefined) return allowed(warnings)
@@ -140,21 +140,39 @@ interface OverlapJudgement {
   readonly warnings: readonly string[]
 }
 
-/** The stricter of two pools decides: who said "deny" is not overruled by a pool that comes later. */
-function judgeOverlaps(pool: Pool, facts: PoolFacts): OverlapJudgement {
+/**
+ * The stricter of two pools decides: who said "deny" is not overruled by a pool that comes later. What both listed before
+ * the change is not refused anew, for else nothing else about the pool could be put right.
+ */
+function judgeOverlaps(old: unknown, pool: Pool, facts: PoolFacts): OverlapJudgement {
   const denied: Fault[] = []
   const warnings: string[] = []
   if (pool.overlapPolicy === 'off') return { denied, warnings }
   const others = new Map<string, Pool>()
   for (const other of facts.pools()) others.set(identityKey(other.identity), other)
+  const before = overlapsBefore(old, pool, others.values())
   for (const overlap of overlapsOf(pool, others.values())) {
-    const policy = others.get(identityKey(overlap.other))?.overlapPolicy ?? 'warn'
-    const isDenied = pool.overlapPolicy === 'deny' || policy === 'deny'
+    const key = identityKey(overlap.other)
+    const policy = others.get(key)?.overlapPolicy ?? 'warn'
+    const known = before.get(key)
+    const isNew = known === undefined || !isSubset(overlap.addresses, known.addresses)
     const sentence = overlapSentence(pool, overlap)
-    if (isDenied) denied.push(invalid(fieldOfAddresses(pool), shownOverlap(overlap), sentence))
-    else if (policy !== 'off') warnings.push(`${fieldOfAddresses(pool)}: ${shownOverlap(overlap)}: ${sentence}`)
+    if (isNew && (pool.overlapPolicy === 'deny' || policy === 'deny')) {
+      denied.push(invalid(fieldOfAddresses(pool), shownOverlap(overlap), sentence))
+    } else if (policy !== 'off') {
+      warnings.push(`${fieldOfAddresses(pool)}: ${shownOverlap(overlap)}: ${sentence}`)
+    }
   }
   return { denied, warnings }
+}
+
+/** By the other pool. Empty on create, and where the pool was less strict or in another space before. */
+function overlapsBefore(old: unknown, pool: Pool, others: Iterable<Pool>): ReadonlyMap<string, Overlap> {
+  const before = old === undefined ? undefined : toPool(old)
+  if (before === undefined || isMalformed(before) || before.family !== pool.family) return new Map()
+  if (before.space !== pool.space || (pool.overlapPolicy === 'deny' && before.overlapPolicy !== 'deny'))
+    return new Map()
+  return new Map(overlapsOf(before, others).map(overlap => [identityKey(overlap.other), overlap]))
 }
 
 /** A pool of another namespace is not named to whoever may not see it. */

@@ -129,8 +129,10 @@ function malformedStatus(
   return { conditions, ...(generation > 0 && { observedGeneration: generation }) }
 }
 
-function withoutConditions({ conditions: _, observedGeneration: __, ...counts }: Record<string, unknown>): object {
-  return counts
+function withoutConditions(status: object): object {
+  return Object.fromEntries(
+    Object.entries(status).filter(([key]) => key !== 'conditions' && key !== 'observedGeneration'),
+  )
 }
 
 function statusIn(object: KubeObject): Readonly<Record<string, unknown>> {
