@@ -118,7 +118,7 @@ export async function parkHold(world: World, spec: HoldSpec, restSeconds: number
   }
 }
 
-/** T9 and T13: our finalizer off, then the delete, both by uid and version. */
+/** T9: our finalizer off, then the delete, both by uid and version. */
 export async function removeReport(world: World, report: IPAddress): Promise<void> {
   const { client } = world
   const { name, namespace, uid, finalizers } = report.metadata
@@ -130,6 +130,16 @@ export async function removeReport(world: World, report: IPAddress): Promise<voi
     resourceVersion = answer.metadata.resourceVersion ?? resourceVersion
   }
   if (!report.isDeleting) await client.delete(reports, { name, namespace }, { uid, resourceVersion })
+}
+
+/**
+ * T13, in two passes: the delete first, then our finalizer off. What is being deleted already, the garbage collector leaves
+ * alone; it would else take off the owner that tells us whose it was.
+ */
+export async function sweepAway(world: World, report: IPAddress): Promise<void> {
+  if (report.isDeleting) return removeReport(world, report)
+  const { name, namespace, uid, resourceVersion } = report.metadata
+  await world.client.delete(reports, { name, namespace }, { uid, resourceVersion })
 }
 
 /** T10: released, and nobody else's yet. The finalizer comes off in the same write, unless the hold is being deleted. */

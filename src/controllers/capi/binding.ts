@@ -14,11 +14,12 @@ import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-a
 import { protectAddressFinalizer, readyCondition, releaseAddressFinalizer } from '../../api/names.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
-import { type IP, parseIP, toIPText } from '../../ip/address.ts'
+import { type IP, isSameIP, parseIP, toIPText } from '../../ip/address.ts'
+import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { choose } from '../../ipam/choose.ts'
 import { poolMalformed, poolNotFound, type Refusal, refuse } from '../../ipam/refusal.ts'
-import { affinityKeys } from '../../ipam/space-index.ts'
+import { affinityKeys, type Block } from '../../ipam/space-index.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { again, done, type PassResult } from '../../runtime/reconciler.ts'
 import { holds as holdKind, reports as reportKind } from '../kinds.ts'
@@ -113,7 +114,7 @@ export function decide(
 
   const witness = witnessOf(claim, seen)
   if (witness === 'unreadable') return { kind: 'refuse', refusal: unreadableChoice(claim) }
-  if (witness !== undefined) return bindTo(claim, pool, witness, seen, world)
+  if (witness !== undefined) return bindTo(claim, pool, firstIP({ ip: witness, bits: pool.bits }), seen, world)
   if (wasBound(claim)) return { kind: 'recall' }
 
   const namespace = world.caches.namespaces.get(claim.metadata.namespace)
@@ -157,7 +158,7 @@ function bindTo(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, world: Pi
   if (hold.claim.uid === claim.metadata.uid && hold.state === 'held') {
     if (claim.choice === undefined || !hasOurFinalizer(claim))
       return { kind: 'bind', pool, ip, by: { how: 'found', hold } }
-    if (isComplete(claim, seen, toIPText(ip))) return { kind: 'keep' }
+    if (isComplete(claim, seen, hold)) return { kind: 'keep' }
     return { kind: 'bind', pool, ip, by: { how: 'chosen', hold } }
   }
   if (hold.state === 'quarantined' && wasLeftBy(claim, hold))
@@ -231,7 +232,7 @@ async function bind(
   }
   const chosen = by.how === 'chosen' ? claim : await choice(claim, address, world)
   if (chosen === undefined) return again()
-  return report(chosen, pool, address, seen, world)
+  return report(chosen, pool, ip, seen, world)
 }
 
 /** While the hold is on its way, nobody else of this process goes for the same address. */
@@ -257,14 +258,9 @@ async function choice(claim: IPAddressClaim, address: string, world: CapiWorld):
   return isMalformed(answer) ? undefined : answer
 }
 
-async function report(
-  claim: IPAddressClaim,
-  pool: Pool,
-  address: string,
-  seen: Seen,
-  world: CapiWorld,
-): Promise<PassResult> {
+async function report(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, world: CapiWorld): Promise<PassResult> {
   const { namespace, name } = claim.metadata
+  const address = toIPText(ip)
   const known = seen.report === undefined ? await createReport(world, claim, pool, address) : undefined
   if (known === undefined) {
     const object = await world.client.get(reportKind, { namespace, name })
@@ -276,7 +272,7 @@ async function report(
     world.caches.reports.learn(object)
     // It belongs to an earlier claim of this name.
     if (!isOursOrNobodys(found, claim)) return sweepReport(keyOfClaim(claim), world)
-    if (!showsAddress(found, address) || !isSamePool(found, claim)) {
+    if (!shows(found, { ip, bits: pool.bits }) || !isSamePool(found, claim)) {
       await sayWhyNot(world, claim, reportShowsOther(found, address))
       return done()
     }
@@ -313,8 +309,8 @@ function hasOurFinalizer({ metadata }: IPAddressClaim): boolean {
   return metadata.finalizers.includes(releaseAddressFinalizer)
 }
 
-function isComplete(claim: IPAddressClaim, { report }: Seen, address: string): boolean {
-  if (report === undefined || !isAdopted(report, claim) || !showsAddress(report, address)) return false
+function isComplete(claim: IPAddressClaim, { report }: Seen, block: Block): boolean {
+  if (report === undefined || !isAdopted(report, claim) || !shows(report, block)) return false
   return claim.addressName === report.metadata.name && saysReady(claim)
 }
 
@@ -336,9 +332,10 @@ function isAdopted({ metadata }: IPAddress, claim: IPAddressClaim): boolean {
   return isOwned && metadata.finalizers.includes(protectAddressFinalizer)
 }
 
-function showsAddress(report: IPAddress, address: string): boolean {
-  const ip = parseIP(report.address)
-  return !isMalformed(ip) && toIPText(ip) === address
+/** Of a prefix, any address inside will do: people write what their router says. */
+function shows(report: IPAddress, { ip, bits }: Block): boolean {
+  const shown = parseIP(report.address)
+  return !isMalformed(shown) && shown.family === ip.family && isSameIP(firstIP({ ip: shown, bits }), ip)
 }
 
 function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boolean {

@@ -5,14 +5,16 @@
 //
 // Writes:  step T13 of the model, by uid and version.
 // Safe:    rule 8. That the claim is gone is what the API server answers, never what a cache does not know. An IPAddress that
-//          names no claim's uid was made by hand, and is never deleted by us.
+//          names no claim's uid was made by hand and is not ours to delete, unless it carries our finalizer: then it named
+//          one, and the garbage collector, which keeps what the pool still owns, took that off.
 
+import { protectAddressFinalizer } from '../../api/names.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { parseKey } from '../../kube/object.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import { claims } from '../kinds.ts'
 import { reportOf } from '../parsed.ts'
-import { removeReport } from '../steps.ts'
+import { sweepAway } from '../steps.ts'
 import { type CapiWorld, poolOfReport } from './world.ts'
 
 /** `key` is that of the claim and of its IPAddress: they share their name. */
@@ -20,11 +22,12 @@ export async function sweepReport(key: string, world: CapiWorld): Promise<PassRe
   const object = world.caches.reports.get(key)
   const report = object && reportOf(object)
   if (report === undefined || isMalformed(report) || poolOfReport(report) === undefined) return done()
-  const owners = report.metadata.ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
-  if (owners.length === 0) return done()
+  const { ownerReferences, finalizers } = report.metadata
+  const owners = ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
+  if (owners.length === 0 && !finalizers.includes(protectAddressFinalizer)) return done()
   const live = await world.client.get(claims, parseKey(key))
-  if (owners.some(({ uid }) => uid === live?.metadata.uid)) return done()
+  if (live !== undefined && owners.every(({ uid }) => uid === live.metadata.uid)) return done()
   // Its end wakes the claim that has the name now.
-  await removeReport(world, report)
+  await sweepAway(world, report)
   return done()
 }

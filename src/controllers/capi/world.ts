@@ -8,6 +8,7 @@ import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { poolKindOf } from '../../api/to-pool.ts'
 import { type IP, parseIP } from '../../ip/address.ts'
+import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { Cache, type Change } from '../../kube/cache.ts'
 import type { Client } from '../../kube/client.ts'
@@ -112,7 +113,7 @@ function showChoice(caches: Caches, ledger: Ledger, change: Change<KubeObject>):
 function show(ledger: Ledger, by: string, pool: Pool | undefined, address: string, namespace: string): void {
   const ip = parseIP(address)
   if (pool === undefined || isMalformed(ip) || ip.family !== pool.family) return ledger.hide(by)
-  ledger.show({ by, pool, ip, namespace })
+  ledger.show({ by, pool, ip: firstIP({ ip, bits: pool.bits }), namespace })
 }
 
 export function findPool(caches: Caches, identity: Identity | undefined): Pool | undefined {

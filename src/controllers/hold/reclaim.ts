@@ -10,6 +10,7 @@
 import type { Hold } from '../../api/hold.ts'
 import { ipamGroup } from '../../api/names.ts'
 import { isSameIP, parseIP } from '../../ip/address.ts'
+import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { after, done, type PassResult } from '../../runtime/reconciler.ts'
 import { type CapiWorld, findPool } from '../capi/world.ts'
@@ -58,5 +59,5 @@ function standsBy(object: object, hold: Hold): boolean {
   if (claim.metadata.uid !== hold.claim.uid) return false
   if (claim.choice === undefined) return true
   const ip = parseIP(claim.choice)
-  return !isMalformed(ip) && isSameIP(ip, hold.ip)
+  return !isMalformed(ip) && ip.family === hold.ip.family && isSameIP(firstIP({ ip, bits: hold.bits }), hold.ip)
 }

@@ -1,0 +1,329 @@
+import { describe, expect, test } from 'vitest'
+import { aClaim, anAddressFor, aPool, aPrefixPool } from './builders.ts'
+import { addressOf, aServedClaim, holdsOf, isGone, isServed, reportIsGone, saysWhy, staysUnserved } from './promises.ts'
+import { aWorld, type Stored, type World } from './world.ts'
+
+const choice = 'mooring.dev/address'
+
+describe('An IPAddress that was there before its claim', () => {
+  test('is kept as it is, and gets its owners and our finalizer', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool().withGateway('10.0.1.1'))
+    const claim = aClaim().on(pool)
+    const before = await world.create(anAddressFor(claim, '10.0.1.77'))
+    await aServedClaim(world, claim, '10.0.1.77')
+    const after = await world.report(claim)
+    expect(after?.spec).toEqual(before.spec)
+    expect(after?.metadata.uid).toBe(before.metadata.uid)
+    expect(after?.metadata.ownerReferences?.map(({ kind }) => kind)).toEqual(['IPAddressClaim', 'InClusterIPPool'])
+    expect(after?.metadata.finalizers).toEqual(['ipam.cluster.x-k8s.io/ProtectAddress'])
+  })
+
+  test('is kept although the pool does not list it any more', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool().withAddresses('10.0.1.10-10.0.1.20'))
+    const claim = aClaim().on(pool)
+    await world.create(anAddressFor(claim, '10.0.1.77'))
+    await aServedClaim(world, claim, '10.0.1.77')
+  })
+
+  test('keeps its address from everybody else', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool().withAddresses('10.0.1.10-10.0.1.11'))
+    await world.create(anAddressFor(aClaim().on(pool), '10.0.1.10'))
+    await aServedClaim(world, aClaim().on(pool), '10.0.1.11')
+    const late = aClaim().on(pool)
+    await world.create(late)
+    await saysWhy(world, late, 'PoolExhausted')
+  })
+
+  test('shares its address with another: neither claim is served until one of them is gone', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const [one, other] = [aClaim().on(pool), aClaim().on(pool)]
+    await world.create(anAddressFor(one, '10.0.1.10'))
+    const wrong = await world.create(anAddressFor(other, '10.0.1.10'))
+    await world.create(one)
+    await saysWhy(world, one, 'AllocationFailed', /10\.0\.1\.10.*shown by another/)
+    await world.delete(wrong)
+    await isServed(world, one, '10.0.1.10')
+  })
+
+  test('of a prefix pool is kept, also when it names an address inside the prefix', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPrefixPool('fd00::/60'))
+    const claim = aClaim().on(pool)
+    await world.create(anAddressFor(claim, 'fd00:0:0:5::1234', { prefix: 64 }))
+    await aServedClaim(world, claim, 'fd00:0:0:5::1234')
+    for (const prefix of ['fd00::', 'fd00:0:0:1::', 'fd00:0:0:2::', 'fd00:0:0:3::', 'fd00:0:0:4::', 'fd00:0:0:6::']) {
+      await aServedClaim(world, aClaim().on(pool), prefix)
+    }
+  })
+
+  test('that nobody can read does not stop the pool', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    await world.create(anAddressFor(aClaim().on(pool), 'fe80::1', { prefix: 64 }))
+    await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+  })
+
+  test('names another pool than its claim: the claim says so, and nothing is touched', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = aClaim().on(pool)
+    const made = await world.create(
+      anAddressFor(
+        aClaim()
+          .on(aPool())
+          .named(claim.object.metadata.name ?? ''),
+        '10.0.1.9',
+      ),
+    )
+    await world.create(claim)
+    await saysWhy(world, claim, 'AllocationFailed')
+    await world.always(async () => expect(await world.report(claim)).toEqual(made), 1_000)
+  })
+})
+
+describe('An IPAddress in use', () => {
+  test('that somebody deletes stays while its claim lives', async () => {
+    const world = await aWorld()
+    const claim = await aServedClaim(world, aClaim().on(await world.create(aPool())))
+    await world.delete({ ...(await report(world, claim)) })
+    await world.always(async () => expect(await addressOf(world, claim)).toBe('10.0.1.1'))
+  })
+
+  test('that is removed by force comes back identical, also when lower addresses are free', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const first = await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+    const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.2')
+    await world.delete(first)
+    await isGone(world, first)
+    const before = await report(world, claim)
+    await world.delete(before)
+    await world.patch(before, { metadata: { finalizers: null } })
+    await world.eventually(async () => {
+      const after = await report(world, claim)
+      expect(after.metadata.uid).not.toBe(before.metadata.uid)
+      expect(after.spec).toEqual(before.spec)
+      expect(after.metadata.ownerReferences).toEqual(before.metadata.ownerReferences)
+    })
+  })
+
+  test('that is removed by force while nobody looks comes back identical at the next start', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const first = await aServedClaim(world, aClaim().on(pool))
+    const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.2')
+    await world.delete(first)
+    await isGone(world, first)
+    await world.desk.stop()
+    const before = await report(world, claim)
+    await world.patch(before, { metadata: { finalizers: null } })
+    await world.delete(before)
+    await world.desk.start()
+    await isServed(world, claim, '10.0.1.2')
+  })
+
+  test('that loses our finalizer or its owners gets them back', async () => {
+    const world = await aWorld()
+    const claim = await aServedClaim(world, aClaim().on(await world.create(aPool())))
+    const before = await report(world, claim)
+    await world.patch(before, { metadata: { finalizers: null } })
+    await world.eventually(async () => {
+      expect((await report(world, claim)).metadata.finalizers).toEqual(before.metadata.finalizers)
+    })
+  })
+})
+
+describe('A claim in use', () => {
+  test('that loses its choice gets the same one back', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const first = await aServedClaim(world, aClaim().on(pool))
+    const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.2')
+    await world.delete(first)
+    await world.patch(claim, { metadata: { annotations: { [choice]: null } } })
+    await world.eventually(async () => {
+      expect((await world.get(claim))?.metadata.annotations?.[choice]).toBe('10.0.1.2')
+    })
+    expect(await addressOf(world, claim)).toBe('10.0.1.2')
+  })
+
+  test('that loses its choice and its IPAddress at once gets the same address back', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const first = await aServedClaim(world, aClaim().on(pool))
+    const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.2')
+    await world.delete(first)
+    await isGone(world, first)
+    await world.desk.stop()
+    await world.patch(claim, { metadata: { annotations: { [choice]: null } } })
+    const shown = await report(world, claim)
+    await world.patch(shown, { metadata: { finalizers: null } })
+    await world.delete(shown)
+    await world.desk.start()
+    await isServed(world, claim, '10.0.1.2')
+  })
+
+  test('that loses everything that says which address it had says so, and is given no other', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = await aServedClaim(world, aClaim().on(pool))
+    await world.desk.stop()
+    await world.patch(claim, { metadata: { annotations: { [choice]: null } } })
+    for (const left of [await report(world, claim), ...(await holdsOf(world, pool))]) {
+      await world.patch(left, { metadata: { finalizers: null } })
+      await world.delete(left)
+    }
+    await world.desk.start()
+    await saysWhy(world, claim, 'AllocationFailed', 'nothing is left that says which')
+    await world.always(async () => expect(await world.report(claim)).toBeUndefined())
+  })
+
+  test('that loses our finalizer gets it back', async () => {
+    const world = await aWorld()
+    const claim = await aServedClaim(world, aClaim().on(await world.create(aPool())))
+    await world.patch(claim, { metadata: { finalizers: null } })
+    await world.eventually(async () => {
+      expect((await world.get(claim))?.metadata.finalizers).toEqual(['ipam.cluster.x-k8s.io/ReleaseAddress'])
+    })
+  })
+
+  test('that goes without our finalizer leaves nothing behind', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = await aServedClaim(world, aClaim().on(pool))
+    await world.desk.stop()
+    await world.patch(claim, { metadata: { finalizers: null } })
+    await world.delete(claim)
+    expect(await world.get(claim)).toBeUndefined()
+    await world.desk.start()
+    await reportIsGone(world, claim)
+    await world.eventually(async () => expect(await holdsOf(world, pool)).toEqual([]))
+  })
+
+  test('whose name is taken by a new claim at once leaves that one a new address, or the one it had', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const draft = aClaim().on(pool)
+    const old = await aServedClaim(world, draft)
+    await world.desk.stop()
+    await world.patch(old, { metadata: { finalizers: null } })
+    await world.delete(old)
+    await world.create(draft)
+    await world.desk.start()
+    await isServed(world, draft)
+    const [now, shown] = [await world.get(draft), await world.report(draft)]
+    expect(now?.metadata.uid).not.toBe(old.metadata.uid)
+    const owners = shown?.metadata.ownerReferences?.filter(({ kind }) => kind === 'IPAddressClaim')
+    expect(owners?.map(({ uid }) => uid)).toEqual([now?.metadata.uid])
+    await world.eventually(async () => expect(await holdsOf(world, pool)).toHaveLength(1))
+  })
+
+  test('that is deleted and made again under its name is a new claim', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const draft = aClaim().on(pool)
+    const old = await aServedClaim(world, draft)
+    await world.delete(old)
+    await isGone(world, old)
+    await aServedClaim(world, draft)
+    const shown = await world.report(draft)
+    expect(shown?.metadata.ownerReferences?.[0]?.uid).toBe((await world.get(draft))?.metadata.uid)
+  })
+
+  test('whose pool is deleted by force keeps its address and stays ready', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = await aServedClaim(world, aClaim().on(pool))
+    await world.delete(pool)
+    await world.patch(pool, { metadata: { finalizers: null } })
+    await isGone(world, pool)
+    await world.always(async () => expect(await addressOf(world, claim)).toBe('10.0.1.1'))
+    await world.delete(claim)
+    await isGone(world, claim)
+    await reportIsGone(world, claim)
+  })
+
+  test('that somebody else still needs keeps its address until they are done', async () => {
+    const world = await aWorld()
+    const claim = await aServedClaim(
+      world,
+      aClaim()
+        .on(await world.create(aPool()))
+        .guardedBy('example.com/vm'),
+    )
+    await world.delete(claim)
+    await world.always(async () => expect((await world.report(claim))?.spec.address).toBe('10.0.1.1'))
+    await world.patch(claim, { metadata: { finalizers: ['ipam.cluster.x-k8s.io/ReleaseAddress'] } })
+    await isGone(world, claim)
+    await reportIsGone(world, claim)
+  })
+})
+
+describe('A hold', () => {
+  test('that somebody deletes goes on holding while its claim lives', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = await aServedClaim(world, aClaim().on(pool))
+    const [hold] = await holdsOf(world, pool)
+    if (hold !== undefined) await world.delete(hold)
+    await aServedClaim(world, aClaim().on(pool), '10.0.1.2')
+    expect(await addressOf(world, claim)).toBe('10.0.1.1')
+    await world.delete(claim)
+    await isGone(world, claim)
+    await world.eventually(async () => expect(await holdsOf(world, pool)).toHaveLength(1))
+    await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+  })
+
+  test('that is removed by force comes back, and its address was never free', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    await aServedClaim(world, aClaim().on(pool))
+    const [hold] = await holdsOf(world, pool)
+    if (hold === undefined) throw new Error('nothing is held')
+    await world.patch(hold, { metadata: { finalizers: null } })
+    await world.delete(hold)
+    await aServedClaim(world, aClaim().on(pool), '10.0.1.2')
+    await world.eventually(async () => expect(await holdsOf(world, pool)).toHaveLength(2))
+  })
+
+  test('whose claim never was is released', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    await aServedClaim(world, aClaim().on(pool))
+    const [hold] = await holdsOf(world, pool)
+    const { uid: _, resourceVersion: __, ...metadata } = hold?.metadata ?? {}
+    const name = hold?.metadata.name?.replace('10-0-1-1', '10-0-1-9') ?? ''
+    const claimRef = { ...hold?.spec.claimRef, name: 'nobody', uid: 'nobody' }
+    const stray = { ...hold, metadata: { ...metadata, name }, spec: { ...hold?.spec, address: '10.0.1.9', claimRef } }
+    await world.create(stray as Stored)
+    await isGone(world, stray as Stored)
+  })
+
+  test('keeps an address that its claim asked for from nobody: a claim that comes with a choice gets exactly that', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    await aServedClaim(
+      world,
+      aClaim()
+        .on(pool)
+        .annotated({ [choice]: '10.0.1.50' }),
+      '10.0.1.50',
+    )
+    const twin = aClaim()
+      .on(pool)
+      .annotated({ [choice]: '10.0.1.50' })
+    await world.create(twin)
+    await saysWhy(world, twin, 'AllocationFailed', /^10\.0\.1\.50.* held by another claim/)
+    await staysUnserved(world, twin, 1_000)
+  })
+})
+
+async function report(world: World, claim: Stored): Promise<Stored> {
+  const found = await world.report(claim)
+  if (found === undefined) throw new Error('there is no IPAddress')
+  return found
+}
