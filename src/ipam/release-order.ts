@@ -5,29 +5,35 @@
 /** Enough that a pool must turn over this often within a start-up's memory before an order is lost. */
 export const releasesRememberedMax = 65_536
 
+interface Release<N> {
+  readonly n: N
+  readonly time: number
+}
+
 export class ReleaseOrder<N extends number | bigint> {
-  readonly #times = new Map<N, number>()
-  /** Every release ever noted and not yet swept out; one is outdated if `#times` says otherwise. */
-  #entries: { readonly n: N; readonly time: number }[] = []
+  readonly #latest = new Map<N, Release<N>>()
+  /** Every release ever noted and not yet swept out; one is outdated unless it is the latest of its number. */
+  #entries: Release<N>[] = []
   #start = 0
   #isSorted = true
 
   get size(): number {
-    return this.#times.size
+    return this.#latest.size
   }
 
   has(n: N): boolean {
-    return this.#times.has(n)
+    return this.#latest.has(n)
   }
 
   /** Answers the number that is forgotten for it, if there is one. */
   note(n: N, time: number): N | undefined {
     const last = this.#entries.at(-1)
     if (last !== undefined && time < last.time) this.#isSorted = false
-    this.#times.set(n, time)
-    this.#entries.push({ n, time })
-    if (this.#entries.length > 2 * this.#times.size + 1_024) this.#sweep()
-    if (this.#times.size <= releasesRememberedMax) return undefined
+    const release = { n, time }
+    this.#latest.set(n, release)
+    this.#entries.push(release)
+    if (this.#entries.length > 2 * this.#latest.size + 1_024) this.#sweep()
+    if (this.#latest.size <= releasesRememberedMax) return undefined
     for (const oldest of this.oldestFirst()) {
       this.forget(oldest)
       return oldest
@@ -36,7 +42,7 @@ export class ReleaseOrder<N extends number | bigint> {
   }
 
   forget(n: N): void {
-    this.#times.delete(n)
+    this.#latest.delete(n)
   }
 
   /** By time, and of one time the lower number first. */
@@ -46,7 +52,7 @@ export class ReleaseOrder<N extends number | bigint> {
     for (let i = this.#start; i < this.#entries.length; i++) {
       const entry = this.#entries[i]
       if (entry === undefined) return
-      const isOutdated = this.#times.get(entry.n) !== entry.time
+      const isOutdated = this.#latest.get(entry.n) !== entry
       if (!isOutdated) yield entry.n
       // Outdated entries in front are passed over once, not at every look.
       if (isLeading && isOutdated) this.#start = i + 1
@@ -62,7 +68,7 @@ export class ReleaseOrder<N extends number | bigint> {
   }
 
   #sweep(): void {
-    this.#entries = this.#entries.slice(this.#start).filter(({ n, time }) => this.#times.get(n) === time)
+    this.#entries = this.#entries.slice(this.#start).filter(release => this.#latest.get(release.n) === release)
     this.#start = 0
   }
 }
