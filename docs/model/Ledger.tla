@@ -29,7 +29,6 @@ ChecksExpired == TRUE        \* T12 carries the hold's version
 RenewsFound == TRUE          \* T2
 RereadsWitnesses == TRUE     \* rule 3
 ChecksShown == FALSE         \* T14: only needed against a finalizer removed by hand
-ChecksChosen == FALSE        \* the hold is read once more between T4 and T5: likewise
 LeavesUndecided == TRUE      \* a hold of a living claim without a choice is no stray
 ReadsGone == TRUE            \* a claim is gone when the API server says so, not when a view lacks it
 StrangersWait == TRUE        \* quarantine
@@ -163,9 +162,10 @@ DeleteHold(a) ==
   /\ hold' = [hold EXCEPT ![a] = IF Guarded(a) THEN [@ EXCEPT !.dying = TRUE] ELSE None]
   /\ job' = HoldWritten(job, a)
   /\ UNCHANGED <<claim, report, offered>>
-(* somebody takes the finalizer off as well *)
+(* somebody takes the finalizer off as well, under a claim that is bound *)
 ForceHold(a) ==
-  /\ "force hold" \in Hands /\ Exists(hold[a]) /\ Acts
+  /\ "force hold" \in Hands /\ Acts
+  /\ \E n \in Names : Lives(n) /\ claim[n].bound = "here" /\ Holds(claim[n].uid, a)
   /\ hold' = [hold EXCEPT ![a] = None] /\ job' = HoldWritten(job, a)
   /\ UNCHANGED <<claim, report, offered>>
 Reoffer(a) ==
@@ -228,13 +228,9 @@ Choose(w) ==
   /\ IF Exists(c) /\ ~c.dying /\ (ChecksClaim => c.choice \in {None, j.address})
      THEN /\ claim' = [claim EXCEPT ![n] = [@ EXCEPT !.choice = j.address, !.guard = TRUE,
                                                      !.bound = IF @ = "before" THEN "here" ELSE @]]
-          /\ Does(w, ClaimWritten(job, n), Next_(j, IF ChecksChosen THEN "check" ELSE "report"))
+          /\ Does(w, ClaimWritten(job, n), Next_(j, "report"))
      ELSE UNCHANGED claim /\ Stops(w)
   /\ UNCHANGED <<hold, report, offered, acts>>
-Check(w) ==
-  /\ job[w].step = "check"
-  /\ IF Holds(job[w].uid, job[w].address) THEN Does(w, job, Next_(job[w], "report")) ELSE Stops(w)
-  /\ UNCHANGED <<claim, hold, report, offered, acts>>
 (* T5 *)
 Report(w) ==
   LET j == job[w] n == j.name r == report[n] IN
@@ -341,7 +337,7 @@ TimeIsUp(a) == /\ Exists(hold[a]) /\ hold[a].state = "quarantined" /\ ~hold[a].o
                /\ hold' = [hold EXCEPT ![a].over = TRUE]
                /\ UNCHANGED <<claim, report, offered, job, acts>>
 
-Sends(w) == \/ Take(w) \/ Renew(w) \/ Regain(w) \/ Choose(w) \/ Check(w) \/ Report(w) \/ Adopt(w) \/ Bind(w)
+Sends(w) == \/ Take(w) \/ Renew(w) \/ Regain(w) \/ Choose(w) \/ Report(w) \/ Adopt(w) \/ Bind(w)
             \/ Park(w) \/ Unreport(w) \/ Quarantine(w) \/ Unguard(w)
             \/ Reap(w) \/ Expire(w) \/ Sweep(w) \/ GiveBack(w)
 Next == \/ People

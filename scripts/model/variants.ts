@@ -59,6 +59,12 @@ export const variants: readonly Variant[] = [
     promise: 'NoTwin',
   },
   {
+    says: 'a hold and its finalizer are removed by hand, and who takes the address does not look who shows it',
+    rule: 'ChecksShown',
+    configuration: 'forced',
+    promise: 'NoTwin',
+  },
+  {
     says: 'a bound claim whose choice was stripped chooses anew',
     rule: 'RereadsWitnesses',
     configuration: 'one-claim',
@@ -84,7 +90,8 @@ export function toBroken(
   { rule, promise }: Variant,
   actionProperties: readonly string[],
 ): string {
-  const kept = configuration.split('\n').filter(line => !/^(INVARIANTS|PROPERTIES)\b/.test(line))
+  const isReplaced = (line: string) => /^(INVARIANTS|PROPERTIES)\b/.test(line) || line.trim().startsWith(`${rule} <-`)
+  const kept = configuration.split('\n').filter(line => !isReplaced(line))
   const asked = actionProperties.includes(promise) ? 'PROPERTIES' : 'INVARIANTS'
   return [...kept, `CONSTANTS ${rule} <- No`, `${asked} ${promise}`, ''].join('\n')
 }
