@@ -229,6 +229,30 @@ describe('a ConversionReview', () => {
     })
   })
 
+  test.each<[string, object, object]>([
+    ['addresses alone', { addresses: ['1.1.1.7'], prefix: 24 }, { addresses: ['1.1.1.7'], prefix: 24 }],
+    [
+      'a subnet with bounds',
+      { subnet: '1.1.1.0/28', start: '1.1.1.1', end: '1.1.1.10' },
+      { addresses: ['1.1.1.1-1.1.1.10'], prefix: 28 },
+    ],
+    ['a subnet alone', { subnet: '1.1.1.0/24' }, { addresses: ['1.1.1.1-1.1.1.254'], prefix: 24 }],
+    [
+      'a gateway',
+      { addresses: ['1.1.1.7'], prefix: 24, gateway: '1.1.1.1' },
+      { addresses: ['1.1.1.7'], prefix: 24, gateway: '1.1.1.1' },
+    ],
+  ])('says %s in the words of the newer version', (_, spec, converted) => {
+    const { response } = JSON.parse(convert({ desiredAPIVersion: v1alpha2, objects: [{ ...old, spec }] }))
+    expect(response.convertedObjects[0].spec).toEqual(converted)
+  })
+
+  test('there and back says what was said', () => {
+    const up = JSON.parse(convert({ desiredAPIVersion: v1alpha2, objects: [old] })).response.convertedObjects
+    const down = JSON.parse(convert({ desiredAPIVersion: old.apiVersion, objects: up })).response.convertedObjects
+    expect(down).toEqual([old])
+  })
+
   test('keeps counts exact that a JavaScript number cannot hold', () => {
     const body =
       `{"kind":"ConversionReview","request":{"uid":"c-1","desiredAPIVersion":"${v1alpha2}","objects":[` +

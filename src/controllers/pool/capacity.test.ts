@@ -200,7 +200,10 @@ describe('a pool', () => {
       ['10.0.0.99'],
       { total: 1, used: 1, free: 1, outOfRange: 1 },
     ],
-    ['of two', { addresses: ['10.0.0.0/31'], prefix: 31 }, [], { total: 2, used: 0, free: 2 }],
+    ['of a link of two', { addresses: ['10.0.0.0/31'], prefix: 31 }, [], { total: 2, used: 0, free: 2 }],
+    ['of one host', { addresses: ['10.0.0.7/32'], prefix: 32 }, [], { total: 1, used: 0, free: 1 }],
+    ['of a link of two in IPv6', { addresses: ['fd00::/127'], prefix: 127 }, [], { total: 2, used: 0, free: 2 }],
+    ['of one host in IPv6', { addresses: ['fd00::7/128'], prefix: 128 }, [], { total: 1, used: 0, free: 1 }],
     [
       'that is larger than any count',
       { addresses: ['fd00::/48'], prefix: 48 },
@@ -226,6 +229,28 @@ describe('a pool', () => {
     desk.put(aHold(pool, 'fd00::'))
     await desk.rest()
     expect(desk.read(pool)?.status?.ipAddresses).toEqual({ total: 4, used: 1, free: 3, outOfRange: 0 })
+  })
+
+  test('of prefixes counts one that was excluded under its holder as out of range', async () => {
+    const desk = await aDesk()
+    const pool = desk.put({ ...inCluster({ prefixes: ['fd00::/62'] }), kind: 'InClusterPrefixPool' })
+    desk.put(aHold(pool, 'fd00:0:0:3::'))
+    await desk.rest()
+    desk.change(pool, { prefixes: ['fd00::/62'], excludedPrefixes: ['fd00:0:0:3::/64'], gateway: 'fd00::1' })
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toEqual({ total: 3, used: 1, free: 3, outOfRange: 1 })
+  })
+
+  test('that no longer gives out reserved addresses counts their holders as out of range', async () => {
+    const desk = await aDesk()
+    const addresses = ['10.0.0.0/24']
+    const pool = desk.put(inCluster({ addresses, allocateReservedIPAddresses: true }))
+    for (const last of [0, 1, 2, 3]) desk.put(aHold(pool, `10.0.0.${last}`))
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toEqual({ total: 256, used: 4, free: 252, outOfRange: 0 })
+    desk.change(pool, { addresses, prefix: 24 })
+    await desk.rest()
+    expect(desk.read(pool)?.status?.ipAddresses).toEqual({ total: 254, used: 4, free: 251, outOfRange: 1 })
   })
 
   test('of ours also tells what rests, what is kept and what drains', async () => {
@@ -397,6 +422,15 @@ describe('the finalizer', () => {
     expect(desk.read(pool)).toBeDefined()
     desk.remove(report)
     await desk.rest()
+    expect(desk.read(pool)).toBeUndefined()
+  })
+
+  test('lets a pool go at once that nobody holds anything of', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10'] }))
+    await desk.rest()
+    desk.mark(pool, { deletionTimestamp: '2030-01-01T00:00:00Z' })
+    await desk.clock.advance(1)
     expect(desk.read(pool)).toBeUndefined()
   })
 
