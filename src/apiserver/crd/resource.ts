@@ -91,7 +91,7 @@ export function toResource(
     // What was written before the definition last changed may lack its defaults, hold fields it no longer knows, or be of
     // an earlier storage version: it is looked at once. What was written after is exact.
     isExact: (entry, kind) => {
-      if (kind.version !== storage.version || spec.versions.length > 1) return false
+      if (kind.version !== storage.version || !isStoredAs(entry, storage)) return false
       return entry.revision > writtenBefore || isComplete(entry)
     },
     read: async (entries, as) => {
@@ -111,6 +111,12 @@ function complete(object: KubeObject, { compiled }: ServedVersion): KubeObject {
   compiled.prune(copy)
   compiled.applyDefaults(copy)
   return copy
+}
+
+/** Stored bytes begin with kind and version: an object of an earlier storage version is told apart without decoding. */
+function isStoredAs(entry: Entry, { group, version, kind }: ServedKind): boolean {
+  const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(toAPIVersion(group, version))},`
+  return entry.value.toString('latin1', 0, head.length) === head
 }
 
 async function convert(
