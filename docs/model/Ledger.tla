@@ -34,6 +34,7 @@ ReadsGone == TRUE            \* a claim is gone when the API server says so, not
 StrangersWait == TRUE        \* quarantine
 LeavesOthers == TRUE         \* a report that shows another address than the choice is left alone, and not bound
 KnowsReports == TRUE         \* an address that a report or a choice shows is not offered
+TidiesUp == TRUE             \* somebody looks for strays and for quarantines that are over
 LikelyOnly == FALSE          \* views are good enough to choose a free address; for liveness
 Yes == TRUE
 No == FALSE
@@ -179,8 +180,8 @@ People == \/ \E n \in Names : Create(n) \/ Delete(n) \/ LoseReport(n) \/ StripCh
 
 ---------------------------------------------------------------------------
 (* A worker looks at a claim, and decides what to ask for. *)
-Settled(n) == LET c == claim[n] IN c.guard /\ c.bound = "here" /\ Holds(c.uid, c.choice)
-                                   /\ OwnReport(n) /\ report[n].address = c.choice
+Settled(n) == LET c == claim[n] IN
+  c.choice # None /\ c.guard /\ c.bound = "here" /\ Holds(c.uid, c.choice) /\ OwnReport(n) /\ report[n].address = c.choice
 Look(w, n) ==
   LET c == claim[n]
       Asks(step, a, chosen) == Does(w, job, [step |-> step, name |-> n, uid |-> c.uid, address |-> a, chosen |-> chosen, fresh |-> TRUE])
@@ -301,7 +302,7 @@ Stray(a) == LET h == hold[a] n == h.name IN
   /\ IF Gone(n, h.uid) \/ ~ReadsGone THEN TRUE
      ELSE claim[n].choice \notin {a} \union (IF LeavesUndecided THEN {None} ELSE {})
 StrayReport(n) == report[n].uid # None /\ Gone(n, report[n].uid)
-Sees(w, step, n, a) == job[w] = Idle /\ Does(w, job, [Idle EXCEPT !.step = step, !.name = n, !.address = a])
+Sees(w, step, n, a) == TidiesUp /\ job[w] = Idle /\ Does(w, job, [Idle EXCEPT !.step = step, !.name = n, !.address = a])
                        /\ UNCHANGED <<claim, hold, report, offered, acts>>
 SeeStray(w, a) == Exists(hold[a]) /\ Stray(a) /\ Sees(w, "reap", None, a)
 SeeExpired(w, a) == Exists(hold[a]) /\ hold[a].over /\ Sees(w, "expire", None, a)
@@ -393,13 +394,16 @@ Fair == /\ \A w \in Workers : WF_vars(Sends(w))
         /\ \A a \in Addresses : WF_vars(TimeIsUp(a))
 FairSpec == Spec /\ Fair
 
-(* A claim that is not bound has a reason: its own address is another's, or its report shows another, or there is none left for it. *)
-Available(n, a) == MayHave(n, a) /\ ~ShownByOther(n, a)
-Excused(n) == LET c == claim[n] IN
-  \/ Exists(report[n]) /\ (c.choice # None => report[n].address # c.choice)
-  \/ c.choice # None /\ ~MayHave(n, c.choice)
-  \/ c.choice = None /\ ~\E a \in offered : Available(n, a)
-EventuallyBound == <>[](\A n \in Names : Lives(n) => claim[n].bound # "no" \/ Excused(n))
+(* A claim that is not bound has a reason: its report shows another address than its choice; what it asks for is another's, or there *)
+(* is nothing left to ask for; it was bound and nothing remembers to what; several holds are in its name and nothing says which.      *)
+Wants(n) == IF claim[n].choice # None THEN {claim[n].choice}
+            ELSE IF Adoptable(n) THEN {report[n].address}
+            ELSE Mine(n) \union {a \in offered : ~ShownByOther(n, a)}
+Contradicted(n) == claim[n].choice # None /\ Exists(report[n]) /\ report[n].address # claim[n].choice
+Refused(n) == \A a \in Wants(n) : ~MayHave(n, a) \/ BoundToOther(n, a)
+Forgotten(n) == claim[n].choice = None /\ ~Adoptable(n) /\ (claim[n].bound # "no" \/ claim[n].guard) /\
+                Cardinality(Mine(n)) # 1 /\ (Mine(n) = {} => claim[n].bound # "no")
+EventuallyBound == <>[](\A n \in Names : Lives(n) => Settled(n) \/ Contradicted(n) \/ Refused(n) \/ Forgotten(n))
 EventuallyGone == <>[](\A n \in Names : Exists(claim[n]) => ~claim[n].dying)
 EventuallyTidy == <>[](/\ \A a \in Addresses : Exists(hold[a]) => hold[a].state = "held" /\ ~Stray(a)
                        /\ \A n \in Names : Exists(report[n]) => ~StrayReport(n))

