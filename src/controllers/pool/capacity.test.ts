@@ -9,6 +9,7 @@ import type { News } from '../../kube/events.ts'
 import { type Kind, type KubeObject, keyOf, keyOfRef, type ObjectRef } from '../../kube/object.ts'
 import { Refusal } from '../../kube/refusal.ts'
 import { Manager } from '../../runtime/manager.ts'
+import { noMetrics } from '../../runtime/metrics.ts'
 import { seededRandom } from '../../runtime/random.ts'
 import { VirtualClock } from '../../runtime/virtual-clock.ts'
 import { silentLog } from '../../telemetry/log.ts'
@@ -38,6 +39,9 @@ async function aDesk({ prunes = false } = {}) {
   followLedger(caches, ledger)
   const writes: { readonly what: string; readonly patch: object }[] = []
   const news: News[] = []
+  /** Gone from the server, and not yet from the caches. */
+  const vanished = new Set<string>()
+  const outcomes: string[] = []
   let version = 100
 
   const cacheOf = (kind: string) => {
@@ -69,7 +73,8 @@ async function aDesk({ prunes = false } = {}) {
   }
   const mergePatch = async (kind: Kind, ref: ObjectRef, patch: object, options: PatchOptions = {}) => {
     const before = cacheOf(kind.kind).get(keyOfRef(ref)) as Stored | undefined
-    if (before === undefined) throw new Refusal('gone', { reason: 'NotFound', code: 404 })
+    if (before === undefined || vanished.has(keyOfRef(ref)))
+      throw new Refusal('gone', { reason: 'NotFound', code: 404 })
     const { uid, resourceVersion } = before.metadata
     if (options.resourceVersion !== resourceVersion || options.uid !== uid) {
       throw new Refusal('old', { reason: 'Conflict', code: 409 })
@@ -87,7 +92,8 @@ async function aDesk({ prunes = false } = {}) {
     return next
   }
 
-  const manager = new Manager({ clock, random: seededRandom(1), log: silentLog })
+  const metrics = { ...noMetrics, passed: (_: string, outcome: string) => void outcomes.push(outcome) }
+  const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
   const client = { mergePatch } as unknown as Client
   const recorder = { tell: (told: News) => void news.push(told) }
   const capacity = addPoolCapacity(manager, { client, clock, recorder, caches, ledger })
@@ -99,6 +105,8 @@ async function aDesk({ prunes = false } = {}) {
     caches,
     writes,
     news,
+    vanished,
+    outcomes,
     capacity,
     put,
     remove,
@@ -366,6 +374,16 @@ describe('what is written', () => {
     desk.change(pool, { addresses: ['10.0.0.10-10.0.0.12'], prefix: 24 })
     await desk.clock.advance(1)
     expect(desk.read(pool)?.status).toMatchObject({ ipAddresses: { total: 3 }, observedGeneration: 2 })
+  })
+
+  test('fails nobody when the pool is gone before its watch says so', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
+    await desk.rest()
+    desk.vanished.add('default/vms')
+    desk.put(aHold(pool, '10.0.0.10'))
+    await desk.rest()
+    expect(desk.outcomes).not.toContain('failed')
   })
 
   test('comes to rest where the installed definition knows no conditions', async () => {

@@ -21,6 +21,7 @@ import { malformedPoolCondition, statusOfPool } from '../../ipam/status.ts'
 import type { News } from '../../kube/events.ts'
 import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from '../../kube/finalizers.ts'
 import { type Kind, type KubeObject, refOf } from '../../kube/object.ts'
+import { isRefusal } from '../../kube/refusal.ts'
 import { after, done, type PassResult } from '../../runtime/reconciler.ts'
 import { type CapiWorld, timestamp } from '../capi/world.ts'
 import { pools as poolKinds } from '../kinds.ts'
@@ -47,7 +48,13 @@ export async function reconcilePool(key: string, world: PoolWorld): Promise<Pass
   // A pool on its way out is looked at all the same: it may go now.
   if (waitMs > 0 && !isDeleting(object)) return after(waitMs)
   const plan = decide(observe(found, world), timestamp(world.clock))
-  return settle(key, found, plan, waitMs, world)
+  try {
+    return await settle(key, found, plan, waitMs, world)
+  } catch (error) {
+    // It went while it was looked at; the event that says so is on its way.
+    if (isRefusal(error, 'NotFound')) return done()
+    throw error
+  }
 }
 
 interface Found {
