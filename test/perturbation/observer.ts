@@ -1,0 +1,258 @@
+// An independent observer of the stored history: it reads objects as they are stored, with none of the code that wrote
+// them, and says at every revision what may never be true. One address, one living holder; a choice is for life; who
+// leaves is followed by nobody too early.
+
+import type { Change } from '../../src/store/store.ts'
+
+export interface Stored {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly uid: string
+    readonly resourceVersion?: string
+    readonly deletionTimestamp?: string
+    readonly finalizers?: readonly string[]
+    readonly annotations?: Readonly<Record<string, string>>
+    readonly labels?: Readonly<Record<string, string>>
+    readonly ownerReferences?: readonly { readonly kind: string; readonly name: string; readonly uid: string }[]
+  }
+  readonly spec?: {
+    readonly address?: string
+    readonly space?: string
+    readonly quarantineSeconds?: number
+    readonly claimRef?: Reference & { readonly uid?: string }
+    readonly poolRef?: Reference
+    readonly owner?: Reference
+  }
+  readonly status?: {
+    readonly state?: string
+    readonly until?: string
+    readonly addressRef?: { readonly name?: string }
+    readonly conditions?: readonly Condition[]
+  }
+}
+
+interface Reference {
+  readonly apiGroup?: string
+  readonly kind?: string
+  readonly namespace?: string
+  readonly name?: string
+}
+
+export interface Condition {
+  readonly type: string
+  readonly status: string
+  readonly reason?: string
+  readonly message?: string
+}
+
+const choiceKey = 'mooring.dev/address'
+const claimFinalizer = 'ipam.cluster.x-k8s.io/ReleaseAddress'
+
+export const keyOf = ({ metadata }: Stored): string =>
+  metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`
+export const choiceOf = ({ metadata }: Stored): string | undefined => metadata.annotations?.[choiceKey]
+export const isLeaving = ({ metadata }: Stored): boolean => metadata.deletionTimestamp !== undefined
+export const isBound = ({ status }: Stored): boolean =>
+  status?.addressRef?.name !== undefined && readyOf(status.conditions)?.status === 'True'
+export const readyOf = (conditions: readonly Condition[] = []): Condition | undefined =>
+  conditions.find(({ type }) => type === 'Ready')
+
+/** Who used an address last, and since when no longer. */
+interface Release {
+  readonly claim: string
+  readonly owner: string
+  readonly uid: string
+  readonly atMs: number
+  readonly restMs: number
+}
+
+export class Observer {
+  readonly claims = new Map<string, Stored>()
+  readonly holds = new Map<string, Stored>()
+  readonly reports = new Map<string, Stored>()
+  readonly pools = new Map<string, Stored>()
+  readonly namespaces = new Map<string, Stored>()
+  readonly violations: string[] = []
+  readonly #choices = new Map<string, string>()
+  readonly #released = new Map<string, Release>()
+  readonly #spaces = new Map<string, string>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  see({ type, entry, previous }: Change): void {
+    const object = JSON.parse(entry.value.toString('utf8')) as Stored
+    const before = previous && (JSON.parse(previous.value.toString('utf8')) as Stored)
+    const kept = this.#keptOf(object)
+    if (kept === undefined) return
+    const isGone = type === 'delete'
+    if (isGone) kept.delete(keyOf(object))
+    else kept.set(keyOf(object), object)
+    if (kept === this.pools && !isGone)
+      this.#spaces.set(poolKey(object), object.spec?.space ?? `own ${poolKey(object)}`)
+    if (kept === this.holds) this.#seeHold(isGone ? undefined : object, before)
+    if (kept === this.reports) this.#seeReport(isGone ? undefined : object, before)
+    if (kept === this.claims) this.#seeClaim(isGone ? undefined : object, before)
+    if (kept !== this.namespaces && kept !== this.pools) this.#seeWhole(entry.revision)
+  }
+
+  claim(key: string): Stored | undefined {
+    return this.claims.get(key)
+  }
+
+  #keptOf({ kind }: Stored): Map<string, Stored> | undefined {
+    if (kind === 'IPAddressClaim') return this.claims
+    if (kind === 'IPAddress') return this.reports
+    if (kind === 'Hold') return this.holds
+    if (kind === 'Namespace') return this.namespaces
+    return kind.endsWith('Pool') ? this.pools : undefined
+  }
+
+  #say(violation: string): void {
+    if (this.violations.length < 20 && !this.violations.includes(violation)) this.violations.push(violation)
+  }
+
+  /** What must be true of all that is stored at this revision. */
+  #seeWhole(revision: number): void {
+    const bound = new Map<string, string>()
+    for (const [key, claim] of this.claims) {
+      const choice = choiceOf(claim)
+      if (isLeaving(claim)) continue
+      if (choice === undefined) {
+        if (isBound(claim)) this.#say(`revision ${revision}: ${key} says it is bound and stores no choice`)
+        continue
+      }
+      const place = `${this.#spaceOf(claim)} ${choice}`
+      const other = bound.get(place)
+      if (other !== undefined) this.#say(`revision ${revision}: ${other} and ${key} both have ${place}`)
+      bound.set(place, key)
+      if (!(claim.metadata.finalizers ?? []).includes(claimFinalizer)) {
+        this.#say(`revision ${revision}: ${key} has a choice and lacks the finalizer`)
+      }
+      if (!this.#isHeldBy(claim, choice)) this.#say(`revision ${revision}: ${key} has ${choice} and no hold of it`)
+      if (!isBound(claim)) continue
+      const report = this.reports.get(`${claim.metadata.namespace}/${claim.status?.addressRef?.name}`)
+      if (report === undefined || !isOwnedBy(report, claim.metadata.uid) || report.spec?.address !== choice) {
+        this.#say(`revision ${revision}: ${key} is bound to ${choice} and its IPAddress does not say so`)
+      }
+    }
+    this.#seeReports(revision)
+  }
+
+  #seeReports(revision: number): void {
+    const shown = new Map<string, string>()
+    for (const [key, report] of this.reports) {
+      const owner = report.metadata.ownerReferences?.find(({ kind }) => kind === 'IPAddressClaim')
+      const claim = owner && this.claims.get(`${report.metadata.namespace}/${owner.name}`)
+      if (owner === undefined || claim === undefined || claim.metadata.uid !== owner.uid) continue
+      if (choiceOf(claim) !== report.spec?.address) {
+        this.#say(`revision ${revision}: IPAddress ${key} shows ${report.spec?.address}, its claim ${choiceOf(claim)}`)
+      }
+      const place = `${this.#spaceOf(claim)} ${report.spec?.address}`
+      const other = shown.get(place)
+      if (other !== undefined) this.#say(`revision ${revision}: IPAddress ${other} and ${key} both show ${place}`)
+      shown.set(place, key)
+    }
+  }
+
+  #isHeldBy({ metadata }: Stored, choice: string): boolean {
+    for (const { spec, status } of this.holds.values()) {
+      if (spec?.claimRef?.uid === metadata.uid && spec.address === choice && status?.state === 'held') return true
+    }
+    return false
+  }
+
+  #seeClaim(claim: Stored | undefined, before: Stored | undefined): void {
+    const choice = claim && choiceOf(claim)
+    if (claim !== undefined && choice !== undefined) {
+      const first = this.#choices.get(claim.metadata.uid)
+      if (first !== undefined && first !== choice) this.#say(`${keyOf(claim)} chose ${first} and then ${choice}`)
+      this.#choices.set(claim.metadata.uid, first ?? choice)
+    }
+    if (claim === undefined && before !== undefined && isBound(before)) this.#release(before, choiceOf(before) ?? '')
+  }
+
+  #seeReport(report: Stored | undefined, before: Stored | undefined): void {
+    if (report !== undefined && before === undefined) this.#mustBeRested(report)
+    const owner = before?.metadata.ownerReferences?.find(({ kind }) => kind === 'IPAddressClaim')
+    if (report !== undefined || before === undefined || owner === undefined) return
+    const claim = this.claims.get(`${before.metadata.namespace}/${owner.name}`)
+    if (claim?.metadata.uid === owner.uid) this.#release(claim, before.spec?.address ?? '')
+  }
+
+  #release(claim: Stored, address: string): void {
+    const pool = this.pools.get(poolKeyOf(claim))
+    const restMs = pool === undefined || isLeaving(pool) ? 0 : (pool.spec?.quarantineSeconds ?? 0) * 1000
+    const place = `${this.#spaceOf(claim)} ${address}`
+    const owner = claim.metadata.ownerReferences?.[0]
+    const release = {
+      claim: keyOf(claim),
+      owner: owner?.name ?? '',
+      uid: claim.metadata.uid,
+      atMs: this.#now(),
+      restMs,
+    }
+    if (this.#released.get(place)?.uid !== release.uid) this.#released.set(place, release)
+  }
+
+  #mustBeRested(report: Stored): void {
+    const owner = report.metadata.ownerReferences?.find(({ kind }) => kind === 'IPAddressClaim')
+    const claim = owner && this.claims.get(`${report.metadata.namespace}/${owner.name}`)
+    if (claim === undefined) return
+    const last = this.#released.get(`${this.#spaceOf(claim)} ${report.spec?.address}`)
+    if (last === undefined || last.uid === claim.metadata.uid || last.claim === keyOf(claim)) return
+    const machine = claim.metadata.ownerReferences?.[0]?.name ?? ''
+    if (machine !== '' && machine === last.owner) return
+    if (this.#now() < last.atMs + last.restMs) {
+      this.#say(
+        `${keyOf(report)} got ${report.spec?.address} ${this.#now() - last.atMs} ms after ${last.claim} left it`,
+      )
+    }
+  }
+
+  #seeHold(hold: Stored | undefined, before: Stored | undefined): void {
+    if (before === undefined) return
+    const name = before.metadata.name
+    if (before.status?.state === 'quarantined') {
+      const untilMs = Date.parse(before.status.until ?? '')
+      const isStranger = hold !== undefined && !isSameApplicant(before, hold)
+      if (isStranger) this.#say(`${name} went from quarantine to a stranger`)
+      if (hold === undefined && this.#now() < untilMs) this.#say(`${name} left quarantine early`)
+      return
+    }
+    const uid = before.spec?.claimRef?.uid ?? ''
+    const isOther = hold !== undefined && hold.spec?.claimRef?.uid !== uid
+    if (isOther) this.#say(`${name} went from one claim to another without a rest`)
+    if (hold === undefined && this.#choices.get(uid) === before.spec?.address) {
+      this.#say(`${name} was deleted while held`)
+    }
+  }
+
+  #spaceOf(claim: Stored): string {
+    return this.#spaces.get(poolKeyOf(claim)) ?? `unknown ${poolKeyOf(claim)}`
+  }
+}
+
+const isSameApplicant = (before: Stored, after: Stored): boolean => {
+  const [one, other] = [before.spec?.claimRef, after.spec?.claimRef]
+  if (one?.uid === other?.uid) return true
+  if (one?.name === other?.name && one?.namespace === other?.namespace) return true
+  return before.spec?.owner !== undefined && JSON.stringify(before.spec.owner) === JSON.stringify(after.spec?.owner)
+}
+
+const isOwnedBy = ({ metadata }: Stored, uid: string): boolean =>
+  (metadata.ownerReferences ?? []).some(owner => owner.uid === uid)
+
+const poolKey = ({ kind, metadata }: Stored): string => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`
+
+const clusterWide = /^(Cluster|Global)/
+
+function poolKeyOf({ metadata, spec }: Stored): string {
+  const { kind = '', name = '' } = spec?.poolRef ?? {}
+  return `${kind} ${clusterWide.test(kind) ? '' : (metadata.namespace ?? '')}/${name}`
+}

@@ -1,0 +1,89 @@
+// The API server of a world: the real one on a store in memory, with the kinds installed from birth, its time and chance
+// the world's. Installing kinds takes hundreds of writes, so that is done once and copied.
+
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseAllDocuments } from 'yaml'
+import type { KubeObject } from '../../src/apiserver/object.ts'
+import { type APIServer, createAPIServer } from '../../src/apiserver/server.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
+import { type Random, seededRandom } from '../../src/runtime/random.ts'
+import { VirtualClock } from '../../src/runtime/virtual-clock.ts'
+import { type MemoryDisk, memoryDisk, memoryStore } from '../../src/store/memory.ts'
+import type { Store } from '../../src/store/store.ts'
+import { type Client, createClient, ok } from '../harness/client.ts'
+import { certificates, toDER } from '../harness/world.ts'
+import { takeTimers } from './timers.ts'
+
+export interface Server {
+  readonly api: APIServer
+  readonly store: Store
+  readonly admin: Client
+  /** What the server thought was a fault of its own. */
+  readonly faults: readonly string[]
+}
+
+export const adminCertificate = (): Buffer => toDER(certificates().admin().certificate)
+
+async function startServer(disk: MemoryDisk, clock: Clock, random: Random): Promise<Server> {
+  const store = memoryStore({ disk, id: 'world', now: () => clock.monotonicMs() })
+  const faults: string[] = []
+  const api = createAPIServer({
+    store,
+    certificates: certificates(),
+    address: () => '127.0.0.1:6443',
+    now: () => new Date(clock.now()),
+    random,
+    randomUUID: () => toUUID(random()),
+    onError: (error, what) => faults.push(`${what}: ${String(error)}`),
+  })
+  await api.start()
+  const admin = createClient(api.handler, { peerCertificate: adminCertificate() })
+  return { api, store, admin, faults }
+}
+
+export async function aServer(clock: Clock, seed: number): Promise<Server> {
+  const { meta, rows } = await newborn()
+  return startServer({ meta, rows: new Map(rows) }, clock, seededRandom(seed))
+}
+
+let first: Promise<MemoryDisk> | undefined
+
+/** To be called once before the first world takes the timers. */
+export function newborn(): Promise<MemoryDisk> {
+  first ??= install()
+  return first
+}
+
+async function install(): Promise<MemoryDisk> {
+  const clock = new VirtualClock()
+  const giveBack = takeTimers(clock)
+  try {
+    const disk = memoryDisk()
+    const { api, admin, store } = await startServer(disk, clock, seededRandom(1))
+    const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+    for (const definition of definitions()) ok(await admin.create(path, definition))
+    for (let before = -1; before !== store.revision; await clock.advance(1_000)) before = store.revision
+    api.stop()
+    return disk
+  } finally {
+    giveBack()
+  }
+}
+
+function definitions(): KubeObject[] {
+  return ['config/crd', 'config/crd/cluster-api'].flatMap(folder =>
+    readdirSync(folder)
+      .filter(name => name.endsWith('.yaml'))
+      .toSorted()
+      .flatMap(name => parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map(document => document.toJS())),
+  )
+}
+
+function toUUID(random: number): string {
+  const hex = createHash('sha256').update(String(random)).digest('hex')
+  return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
+    '-',
+  )
+}

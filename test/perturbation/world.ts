@@ -1,0 +1,249 @@
+// A world in one process and in virtual time: the real API server, one or two desks that do not know of each other, each
+// behind its own weather, people who act through the API, and an observer of every revision. Nothing in it waits for
+// anything but turns of the event loop and the world's clock, so a run repeats to the letter.
+
+import { embeddedWire } from '../../src/cli/embedded-wire.ts'
+import { addCapiDesk } from '../../src/controllers/capi/desk.ts'
+import { createClient as createKubeClient } from '../../src/kube/client.ts'
+import { createDiscovery } from '../../src/kube/discovery.ts'
+import { createRecorder } from '../../src/kube/events.ts'
+import type { Wire, WireRequest } from '../../src/kube/wire.ts'
+import { Manager } from '../../src/runtime/manager.ts'
+import { seededRandom } from '../../src/runtime/random.ts'
+import { VirtualClock } from '../../src/runtime/virtual-clock.ts'
+import { silentLog } from '../../src/telemetry/log.ts'
+import type { Call } from './call.ts'
+import { describeCall } from './call.ts'
+import { Life, type OldView } from './life.ts'
+import { Observer } from './observer.ts'
+import type { ActorName, Plan } from './plan.ts'
+import { adminCertificate, aServer, type Server } from './server.ts'
+import { takeTimers } from './timers.ts'
+import { Weather } from './weather.ts'
+
+export type Distort = (wire: Wire, weather: Weather) => Wire
+
+export interface WorldOptions {
+  readonly plan: Plan
+  /** 0 is a world without delays; every other seed has its own delays and chances. */
+  readonly seed: number
+  readonly distort?: Distort
+}
+
+/** How long a new process takes to come up. */
+const birthMs = 500
+const quietTurns = 6
+/** More than a storm takes. */
+const turnsMax = 5_000
+
+/** Somebody goes in circles. */
+export class Restless extends Error {
+  override readonly name = 'Restless'
+}
+
+export class PerturbedWorld {
+  readonly clock: VirtualClock
+  readonly server: Server
+  readonly observer: Observer
+  readonly history: string[] = []
+  readonly violations: string[] = []
+  readonly weathers = new Map<ActorName, Weather>()
+  readonly #desks = new Map<ActorName, { life: Life; stop: () => Promise<void> }>()
+  readonly #options: WorldOptions
+  readonly #stopWatching: () => void
+  readonly #giveTimersBack: () => void
+  #activity = 0
+  #isEnding = false
+
+  static async begin(options: WorldOptions): Promise<PerturbedWorld> {
+    const clock = new VirtualClock()
+    const giveTimersBack = takeTimers(clock)
+    try {
+      const server = await aServer(clock, options.seed)
+      return new PerturbedWorld(options, clock, server, giveTimersBack)
+    } catch (error) {
+      giveTimersBack()
+      throw error
+    }
+  }
+
+  private constructor(options: WorldOptions, clock: VirtualClock, server: Server, giveTimersBack: () => void) {
+    this.#options = options
+    this.clock = clock
+    this.server = server
+    this.#giveTimersBack = giveTimersBack
+    this.observer = new Observer(() => clock.now())
+    const watch = server.store.watch('', server.store.revision, change => {
+      this.#activity++
+      const { key, revision } = change.entry
+      if (!key.includes('/events/')) this.note('store', `${revision} ${change.type} ${key}`)
+      this.observer.see(change)
+    })
+    this.#stopWatching = () => watch.stop()
+    for (const actor of (['A', 'B'] as const).slice(0, options.plan.desks)) {
+      this.weathers.set(actor, this.#weatherOf(actor))
+      this.#startDesk(actor)
+    }
+  }
+
+  note(who: string, text: string): void {
+    this.#activity++
+    this.history.push(`${this.clock.monotonicMs()} ${who} ${text}`)
+  }
+
+  say(violation: string): void {
+    if (this.violations.length < 20) this.violations.push(violation)
+  }
+
+  get deskWrites(): number {
+    let sum = 0
+    for (const { writes } of this.weathers.values()) sum += writes
+    return sum
+  }
+
+  // --- time ---
+
+  /** Resolves when everything that waits for no time has run. */
+  async still(): Promise<void> {
+    let turns = 0
+    for (let quiet = 0; quiet < quietTurns; quiet++) {
+      if (turns++ > turnsMax) throw new Restless('the world does not come to rest although no time passes')
+      const before = this.#activity
+      await new Promise(resolve => setImmediate(resolve))
+      const isBusy = [...this.weathers.values()].some(({ inFlight }) => inFlight > 0)
+      if (isBusy || this.#activity !== before) quiet = -1
+    }
+  }
+
+  /** Lets time pass, at most so much of it, until something is true. Answers whether it is. */
+  async until(isTrue: () => boolean, limitMs: number): Promise<boolean> {
+    const endMs = this.clock.monotonicMs() + limitMs
+    for (;;) {
+      await this.still()
+      if (isTrue()) return true
+      const leftMs = endMs - this.clock.monotonicMs()
+      if (leftMs <= 0) return false
+      await this.clock.advance(Math.min(leftMs, this.clock.nextMs ?? leftMs))
+    }
+  }
+
+  async pass(milliseconds: number): Promise<void> {
+    await this.until(() => false, milliseconds)
+  }
+
+  // --- desks ---
+
+  #weatherOf(actor: ActorName): Weather {
+    const { plan, seed, distort } = this.#options
+    const { api, store } = this.server
+    return new Weather({
+      actor,
+      plan,
+      clock: this.clock,
+      upstream: embeddedWire({ handler: () => api.handler, peerCertificate: adminCertificate() }),
+      random: seed === 0 ? undefined : seededRandom(seed * 31 + actor.charCodeAt(0)),
+      note: text => this.note(actor, text),
+      onSent: (call, request) => this.#checkWrite(actor, call, request),
+      crash: view => this.restart(actor, view),
+      forestall: (call, body) => this.#forestall(call, body),
+      revision: () => store.revision,
+      ...(distort && { distort }),
+    })
+  }
+
+  #startDesk(actor: ActorName, view?: OldView): void {
+    const weather = this.weathers.get(actor)
+    if (weather === undefined || this.#isEnding) return
+    const life = new Life(this.clock, view)
+    const { clock } = life
+    const random = seededRandom(this.#options.seed * 7 + this.history.length + actor.charCodeAt(0))
+    const name = `desk-${actor}`
+    const wire = weather.connect(life)
+    const discovery = createDiscovery({ wire, clock, name })
+    const client = createKubeClient({
+      wire,
+      clock,
+      name,
+      versionOf: (kind, signal) => discovery.versionOf(kind, signal),
+    })
+    const log = silentLog
+    const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: name })
+    const manager = new Manager({ clock, random, log })
+    addCapiDesk({ client, discovery, clock, random, log, recorder, manager, isFrozen: true })
+    this.note(actor, 'starts')
+    void manager.start().catch(() => {})
+    this.#desks.set(actor, {
+      life,
+      async stop() {
+        await manager.stop('shutdown')
+        await recorder.stop()
+      },
+    })
+  }
+
+  /** The process ends without a word; another one starts, perhaps into the past. */
+  restart(actor: ActorName, view?: OldView): void {
+    this.note(actor, 'crashes')
+    this.#desks.get(actor)?.life.die()
+    this.#desks.delete(actor)
+    this.clock.setTimer(birthMs, () => this.#startDesk(actor, view))
+  }
+
+  /** Everything that was out of order works again, and every desk looks at everything anew. */
+  async heal(): Promise<void> {
+    for (const weather of this.weathers.values()) weather.heal()
+    for (const { life } of this.#desks.values()) life.thaw()
+    await this.pass(60_000)
+  }
+
+  async end(): Promise<void> {
+    this.#isEnding = true
+    try {
+      const stopped = Promise.all([...this.#desks.values()].map(({ stop }) => stop())).then(() => true)
+      let isStopped = false
+      void stopped.then(() => {
+        isStopped = true
+      })
+      if (!(await this.until(() => isStopped, 30_000))) this.say('a desk did not stop')
+      await this.still()
+      this.#stopWatching()
+      this.server.api.stop()
+      await this.still()
+      for (const [actor, { streams }] of this.weathers)
+        if (streams > 0) this.say(`${actor} left ${streams} streams open`)
+      if (this.clock.timers > 0) this.say(`${this.clock.timers} timers are left`)
+      for (const fault of this.server.faults) this.say(`the server: ${fault}`)
+      await this.server.store.close()
+    } finally {
+      this.#giveTimersBack()
+    }
+  }
+
+  // --- what the wire must show ---
+
+  /** Every change and every deletion carries the uid and version it was decided on. */
+  #checkWrite(actor: ActorName, call: Call, { body = '' }: WireRequest): void {
+    if (call.verb === 'create') return
+    const sent = JSON.parse(body === '' ? '{}' : body) as {
+      metadata?: { uid?: string; resourceVersion?: string }
+      preconditions?: { uid?: string; resourceVersion?: string }
+    }
+    const carried = call.verb === 'delete' ? sent.preconditions : sent.metadata
+    if (!carried?.uid || !carried.resourceVersion)
+      this.say(`${actor}: ${describeCall(call)} carries no uid and version`)
+  }
+
+  /** A hold of the same name appears, of a claim that nobody knows. */
+  async #forestall({ kind }: Call, body: string): Promise<void> {
+    if (kind !== 'holds') return
+    const hold = JSON.parse(body) as { metadata: object; spec: { claimRef: object } }
+    const uid = '00000000-0000-4000-8000-000000000000'
+    const claimRef = { ...hold.spec.claimRef, name: 'a-stranger', uid }
+    const metadata = { ...hold.metadata, labels: { 'mooring.dev/claim-uid': uid } }
+    await this.server.admin.create('/apis/mooring.dev/v1alpha1/holds', {
+      ...hold,
+      metadata,
+      spec: { ...hold.spec, claimRef },
+    })
+  }
+}
