@@ -45,7 +45,6 @@ export const notFoundValue = (field: string, value: unknown): Fault => withValue
 export const duplicate = (field: string, value: unknown): Fault => withValue('FieldValueDuplicate', field, value, '')
 export const required = (field: string, detail = ''): Fault => plain('FieldValueRequired', field, detail)
 export const forbidden = (field: string, detail: string): Fault => plain('FieldValueForbidden', field, detail)
-export const internalFault = (field: string, detail: string): Fault => plain('InternalError', field, detail)
 
 export function notSupported(field: string, value: unknown, supported: readonly string[]): Fault {
   const detail = supported.length > 0 ? `supported values: ${supported.map(quote).join(', ')}` : ''
@@ -74,7 +73,14 @@ export function at(path: string, keyOrIndex: string | number): string {
 
 /** Text as Go prints it with %q, which is how Kubernetes shows strings to people. */
 export function quote(text: string): string {
-  return JSON.stringify(text).replace(/\u007f/g, '\\x7f')
+  return JSON.stringify(text).replace(/\\(?:u00([01][0-9a-f])|.)|\u007f/g, toGoEscape)
+}
+
+function toGoEscape(escaped: string, hex: string | undefined): string {
+  if (escaped === '\u007f') return '\\x7f'
+  if (hex === undefined) return escaped
+  if (hex === '07') return '\\a'
+  return hex === '0b' ? '\\v' : `\\x${hex}`
 }
 
 function withValue(type: FaultType, field: string, value: unknown, detail: string): Fault {

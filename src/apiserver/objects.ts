@@ -35,7 +35,7 @@ export function decodeEntry(entry: Entry): KubeObject {
 // Only integers of 16 digits and more can lose precision in a double; without any, the native parser is exact.
 const longDigits = /\d{16}/
 
-export function decodeBytes(bytes: Buffer): KubeObject {
+function decodeBytes(bytes: Buffer): KubeObject {
   const text = bytes.toString('utf8')
   return (longDigits.test(text) ? parseJSON(text).value : JSON.parse(text)) as KubeObject
 }

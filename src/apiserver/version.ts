@@ -7,7 +7,7 @@ const { version } = JSON.parse(readFileSync(new URL('../../package.json', import
 }
 
 export const mooringVersion = version
-export const kubernetesVersion = '1.35.4'
+const kubernetesVersion = '1.35.4'
 
 export const versionInfo = {
   major: '1',

@@ -47,7 +47,7 @@ function isSame(a: GroupVersionResource, b: GroupVersionResource): boolean {
   return a.group === b.group && a.version === b.version && a.resource === b.resource
 }
 
-export function ruleMatches(
+function ruleMatches(
   rule: WebhookRule,
   attributes: AdmissionAttributes,
   resource: GroupVersionResource,

@@ -41,7 +41,7 @@ export interface Webhook {
 }
 
 /** What an expression in a match condition may name. */
-export const conditionVariables = ['object', 'oldObject', 'request'] as const
+const conditionVariables = ['object', 'oldObject', 'request'] as const
 
 const known = new WeakMap<KubeObject, readonly Webhook[]>()
 

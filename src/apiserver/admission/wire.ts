@@ -53,7 +53,7 @@ export interface WebhookWire {
   close(): Promise<void>
 }
 
-export class WebhookCallError extends Error {
+class WebhookCallError extends Error {
   override readonly name = 'WebhookCallError'
 }
 

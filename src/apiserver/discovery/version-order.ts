@@ -49,7 +49,7 @@ const groupPriorities = new Map([
 ])
 const customPriority = 1_000
 
-export function compareGroups(a: string, b: string): number {
+function compareGroups(a: string, b: string): number {
   const difference = (groupPriorities.get(b) ?? customPriority) - (groupPriorities.get(a) ?? customPriority)
   return difference || (a < b ? -1 : a > b ? 1 : 0)
 }

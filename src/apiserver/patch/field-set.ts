@@ -120,7 +120,7 @@ export function compareSteps(a: Step, b: Step): number {
   return compareRead(read(a), read(b))
 }
 
-export function sortSteps(steps: Iterable<Step>): Step[] {
+function sortSteps(steps: Iterable<Step>): Step[] {
   // Each step is read once, not at every comparison.
   return [...steps]
     .map(read)

@@ -65,7 +65,7 @@ export function formatCheck(format: string | undefined): Check | undefined {
   return format === undefined ? undefined : checks.get(format.replaceAll('-', ''))
 }
 
-export function isDate(text: string): boolean {
+function isDate(text: string): boolean {
   const parts = /^(\d{4})-(\d{2})-(\d{2})$/.exec(text)
   if (parts === null) return false
   const [year, month, day] = [Number(parts[1]), Number(parts[2]), Number(parts[3])]
@@ -206,7 +206,7 @@ export function parseDuration(text: string): bigint | undefined {
   return parseGoDuration(text) ?? parseWordyDuration(text)
 }
 
-export function parseGoDuration(text: string): bigint | undefined {
+function parseGoDuration(text: string): bigint | undefined {
   const isNegative = text.startsWith('-')
   let rest = isNegative || text.startsWith('+') ? text.slice(1) : text
   if (rest === '0') return 0n

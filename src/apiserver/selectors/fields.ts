@@ -21,7 +21,7 @@ export interface FieldSelector {
   matches(object: KubeObject): boolean
 }
 
-export const everyField: FieldSelector = {
+const everyField: FieldSelector = {
   requirements: [],
   exactName: undefined,
   exactNamespace: undefined,
@@ -48,7 +48,7 @@ export function parseFieldSelector(text: string, kind: ServedKind): FieldSelecto
 }
 
 /** The terms of a field selector, sorted as text; throws a 400 Status. */
-export function parseFieldRequirements(text: string): FieldRequirement[] {
+function parseFieldRequirements(text: string): FieldRequirement[] {
   const requirements: FieldRequirement[] = []
   for (const term of splitTerms(text).sort()) {
     if (term === '') continue

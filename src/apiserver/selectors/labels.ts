@@ -25,8 +25,8 @@ export interface LabelSelectorObject {
   matchExpressions?: { key: string; operator: string; values?: string[] }[]
 }
 
-export const everyLabel: LabelSelector = { requirements: [], matches: () => true }
-export const noLabel: LabelSelector = { requirements: [], matches: () => false }
+const everyLabel: LabelSelector = { requirements: [], matches: () => true }
+const noLabel: LabelSelector = { requirements: [], matches: () => false }
 
 /** Why a selector cannot be understood; the message is for people. */
 export class SelectorError extends Error {

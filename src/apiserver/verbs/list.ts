@@ -123,12 +123,12 @@ function continueExpired(inconsistentToken: string): StatusError {
 }
 
 /** The token is bound to nothing secret: it is a place in an order, and the path decides which order. */
-export function encodeContinue(lastKey: string, revision: number): string {
+function encodeContinue(lastKey: string, revision: number): string {
   const token = { v: 'meta.k8s.io/v1', rv: revision, start: `${lastKey}\u0000` }
   return Buffer.from(JSON.stringify(token)).toString('base64url')
 }
 
-export function decodeContinue(token: string): { after: string; revision: number } {
+function decodeContinue(token: string): { after: string; revision: number } {
   refuseBadBase64(token)
   let parsed: unknown
   try {
