@@ -47,11 +47,7 @@ function isSame(a: GroupVersionResource, b: GroupVersionResource): boolean {
   return a.group === b.group && a.version === b.version && a.resource === b.resource
 }
 
-function ruleMatches(
-  rule: WebhookRule,
-  attributes: AdmissionAttributes,
-  resource: GroupVersionResource,
-): boolean {
+function ruleMatches(rule: WebhookRule, attributes: AdmissionAttributes, resource: GroupVersionResource): boolean {
   return (
     has(rule.operations, attributes.operation) &&
     has(rule.apiGroups, resource.group) &&
