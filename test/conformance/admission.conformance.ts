@@ -68,7 +68,10 @@ async function register(
   return { ns: target, at: configMaps(target), hook }
 }
 
-const reviewsOf = (ns: string) => hooks.reviews.filter(review => review.namespace === ns && review.name !== 'probe')
+/** What the server itself puts into every new namespace is reviewed as well, whenever it gets round to it. */
+const furniture = new Set(['probe', 'kube-root-ca.crt'])
+
+const reviewsOf = (ns: string) => hooks.reviews.filter(review => review.namespace === ns && !furniture.has(review.name))
 
 describe('a validating webhook', () => {
   conforms('refuses with its own words', async () => {
