@@ -2,7 +2,7 @@
 // and cut.
 
 import { addCapiDesk } from '../../src/controllers/capi/desk.ts'
-import { addPoolCapacity } from '../../src/controllers/pool/watches.ts'
+import { factsWhenSynced } from '../../src/controllers/pool/facts.ts'
 import { createClient } from '../../src/kube/client.ts'
 import { createDiscovery } from '../../src/kube/discovery.ts'
 import { createRecorder, type Recorder } from '../../src/kube/events.ts'
@@ -25,6 +25,8 @@ export interface DeskUnderTest {
   watchDelayMs: number
   /** Full lists instead of watches that go on: every stream of events ends now. */
   endWatches(): void
+  /** What reviewers of pools may ask. */
+  facts(): ReturnType<typeof factsWhenSynced>
 }
 
 interface Life {
@@ -37,6 +39,7 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
   const writes: string[] = []
   const streams = new Set<AbortController>()
   let life: Life | undefined
+  let facts: DeskUnderTest['facts'] = () => undefined
   let isMoment: (request: WireRequest) => boolean = () => false
 
   const watched = (cut: AbortController): Wire => {
@@ -58,27 +61,44 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
     return { ...response, body: later(body, end.signal, request.signal) }
   }
 
+  /** Chunks as they come, each so much later; the end, when there is one, behind them. */
   async function* later(body: AsyncIterable<Uint8Array>, end: AbortSignal, stop: AbortSignal) {
-    const chunks = body[Symbol.asyncIterator]()
-    const ended = new Promise<{ done: true; value: undefined }>(resolve => {
-      end.addEventListener('abort', () => resolve({ done: true, value: undefined }), { once: true })
-    })
-    try {
-      for (;;) {
-        const { done, value } = await Promise.race([chunks.next(), ended])
-        if (done || value === undefined) return
-        if (desk.watchDelayMs > 0) await pause(clock, desk.watchDelayMs, stop)
-        yield value
+    const chunks: { readonly bytes: Uint8Array; readonly dueMs: number }[] = []
+    let hasEnded = false
+    let failure: unknown
+    let wake = () => {}
+    const finish = (error?: unknown) => {
+      hasEnded = true
+      failure = error
+      wake()
+    }
+    end.addEventListener('abort', () => finish(), { once: true })
+    void (async () => {
+      for await (const bytes of body) {
+        chunks.push({ bytes, dueMs: clock.monotonicMs() + desk.watchDelayMs })
+        wake()
       }
-    } finally {
-      // Not awaited: a stream that waits for its next chunk would never answer.
-      void chunks.return?.()
+    })().then(finish, finish)
+    for (;;) {
+      const chunk = chunks.shift()
+      if (chunk !== undefined) {
+        const leftMs = chunk.dueMs - clock.monotonicMs()
+        if (leftMs > 0) await pause(clock, leftMs, stop)
+        yield chunk.bytes
+        continue
+      }
+      if (failure !== undefined) throw failure
+      if (hasEnded) return
+      await new Promise<void>(resolve => {
+        wake = resolve
+      })
     }
   }
 
   const desk: DeskUnderTest = {
     writes,
     watchDelayMs: 0,
+    facts: () => facts(),
     async start() {
       const cut = new AbortController()
       isMoment = () => false
@@ -89,8 +109,8 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
       const client = createClient({ wire: own, clock, name: 'mooring', versionOf: discovery.versionOf })
       const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: 'test' })
       const manager = new Manager({ clock, random, log })
-      const world = addCapiDesk({ client, discovery, clock, random, log, recorder, manager, isFrozen: true })
-      addPoolCapacity(manager, world)
+      const { caches } = addCapiDesk({ client, discovery, clock, random, log, recorder, manager, isFrozen: true })
+      facts = () => factsWhenSynced(caches)
       life = { manager, recorder, cut }
       await manager.start()
     },

@@ -2,21 +2,29 @@
 // one clock for both that moves when the test says so.
 
 import { onTestFinished } from 'vitest'
+import { startEdge } from '../../src/admission/edge.ts'
+import {
+  type ReviewAddress,
+  toMutatingConfiguration,
+  toValidatingConfiguration,
+} from '../../src/admission/registration.ts'
+import { issueCA, issueServerCertificate } from '../../src/apiserver/certificates/issue.ts'
 import { createClient } from '../../src/kube/client.ts'
 import { createDiscovery } from '../../src/kube/discovery.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import { VirtualClock } from '../../src/runtime/virtual-clock.ts'
 import type { MemoryDisk } from '../../src/store/memory.ts'
+import { silentLog } from '../../src/telemetry/log.ts'
 import { ok } from '../harness/client.ts'
 import { kubeWire } from '../harness/kube-wire.ts'
 import { aWorld as aServer, certificates, type World as Server, toDER } from '../harness/world.ts'
 import { definitions } from './definitions.ts'
-import { aDesk } from './desk.ts'
+import { aDesk, type DeskUnderTest } from './desk.ts'
 import type { Ground, WorldOptions } from './world.ts'
 
 const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
-export async function anInProcessWorld({ define }: WorldOptions): Promise<Ground> {
+export async function anInProcessWorld({ define, isReviewed = false }: WorldOptions): Promise<Ground> {
   const server = define === undefined ? await aServer({ disk: await withKinds() }) : await aServer()
   if (define !== undefined) await install(server, define(definitions))
   const clock = new VirtualClock()
@@ -24,13 +32,19 @@ export async function anInProcessWorld({ define }: WorldOptions): Promise<Ground
   const wire = kubeWire({ handler: () => server.server.handler, peerCertificate })
   const discovery = createDiscovery({ wire, clock, name: 'tester', absentMs: 0 })
   const client = createClient({ wire, clock, versionOf: discovery.versionOf, name: 'tester' })
-  const desk = aDesk(wire, clock)
-  await desk.start()
-  onTestFinished(() => desk.kill())
+  const start = async () => {
+    const desk = aDesk(wire, clock)
+    await desk.start()
+    onTestFinished(() => desk.kill())
+    return desk
+  }
+  const desk = await start()
+  if (isReviewed) await review(server, () => desk.facts())
   return {
     client,
     clock,
     desk,
+    anotherDesk: start,
     home: 'default',
     async pass(milliseconds) {
       // The server's clock first: what the desk then writes is never older than what made it write.
@@ -41,6 +55,23 @@ export async function anInProcessWorld({ define }: WorldOptions): Promise<Ground
       await server.pass(0)
     },
   }
+}
+
+const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) }
+
+/** The product's own reviewer, over a socket: the API server asks nobody in another way. */
+async function review(server: Server, facts: DeskUnderTest['facts']): Promise<void> {
+  const ca = issueCA('review-ca', life)
+  const serving = issueServerCertificate(ca, 'review', { dns: [], ips: ['127.0.0.1'] }, life)
+  const edge = await startEdge({ host: '127.0.0.1', port: 0, ...serving, facts, log: silentLog })
+  // Not waited for: it lets requests finish, and the time in which they would has stopped.
+  onTestFinished(() => void edge.stop())
+  const caBundle = Buffer.from(ca.certificate).toString('base64')
+  const address: ReviewAddress = { kind: 'url', base: `https://127.0.0.1:${edge.port}`, caBundle }
+  const group = '/apis/admissionregistration.k8s.io/v1'
+  const options = { address, withCore: true }
+  ok(await server.admin.create(`${group}/validatingwebhookconfigurations`, toValidatingConfiguration(options)))
+  ok(await server.admin.create(`${group}/mutatingwebhookconfigurations`, toMutatingConfiguration(options)))
 }
 
 /** Short beside anything that a behaviour measures. */

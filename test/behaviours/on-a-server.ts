@@ -40,11 +40,20 @@ export async function aServerWorld(): Promise<Ground> {
   const home = `behaviour-${run}-${++count}`
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } }
   await client.create(kindOf(namespace), namespace)
-  const desk = aDesk(wire, clock)
-  await desk.start()
-  onTestFinished(async () => {
-    await desk.stop()
-    await close()
-  })
-  return { client, clock, desk, home, pass: milliseconds => pause(clock, Math.max(20, milliseconds)) }
+  onTestFinished(close)
+  const start = async () => {
+    const desk = aDesk(wire, clock)
+    await desk.start()
+    onTestFinished(() => desk.stop())
+    return desk
+  }
+  const desk = await start()
+  return {
+    client,
+    clock,
+    desk,
+    anotherDesk: start,
+    home,
+    pass: milliseconds => pause(clock, Math.max(20, milliseconds)),
+  }
 }

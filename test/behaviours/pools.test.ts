@@ -232,13 +232,13 @@ describe('A claim that asks for an address', () => {
   })
 
   test.each([
-    ['outside of the pool', '10.9.9.9', 'is not among the addresses'],
-    ['that is excluded', '10.0.1.66', 'is excluded'],
-    ['that is the gateway', '10.0.1.1', 'is the gateway'],
-    ['that is reserved', '10.0.1.255', 'is no address for a host'],
+    ['not of the pool', '10.9.9.9', 'is not among the addresses'],
+    ['excluded', '10.0.1.66', 'is excluded'],
+    ['the gateway', '10.0.1.1', 'is the gateway'],
+    ['reserved', '10.0.1.255', 'is no address for a host'],
     ['of the other family', 'fd00::1', 'is not an IPv4 address'],
-    ['that is none', 'not-a-valid-ip', 'not-a-valid-ip'],
-  ])('%s is told so, and given no other', async (_, address, message) => {
+    ['none', 'not-a-valid-ip', 'not-a-valid-ip'],
+  ])('which it cannot have (%s) is told so, and given no other', async (_, address, message) => {
     const world = await aWorld()
     const pool = await world.create(aPool().withGateway('10.0.1.1').without('10.0.1.66'))
     const claim = aClaim().on(pool).asking(address)

@@ -23,6 +23,8 @@ export interface Ground {
   readonly client: Client
   readonly clock: Clock
   readonly desk: DeskUnderTest
+  /** A second process that knows nothing of the first; it stops with the test. */
+  anotherDesk(): Promise<DeskUnderTest>
   /** A namespace that nobody else uses. */
   readonly home: string
   /** Lets so much time pass, and everything happen that happens by itself meanwhile. */
@@ -49,6 +51,8 @@ export interface World extends Ground {
 export interface WorldOptions {
   /** A kind left out, or changed, before the desk starts; only where the server is the test's own. */
   readonly define?: (definitions: readonly KubeObject[]) => readonly KubeObject[]
+  /** Whether writes are reviewed, as they are where webhooks are installed. */
+  readonly isReviewed?: boolean
 }
 
 const lookEveryMs = 100

@@ -43,7 +43,8 @@ async function say(
   message: string,
   addressName: string,
 ): Promise<boolean> {
-  const { generation } = claim.metadata
+  // v1beta1 has no place for a generation where older definitions keep conditions; what cannot be kept is not said again.
+  const generation = claim.version === 'v1beta1' ? 0 : claim.metadata.generation
   const fact = {
     type: readyCondition,
     status,

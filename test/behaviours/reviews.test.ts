@@ -1,0 +1,182 @@
+import { describe, expect, test } from 'vitest'
+import {
+  aClaim,
+  aGlobalPool,
+  aGlobalPrefixPool,
+  anAddressFor,
+  anAddressPool,
+  aPool,
+  aPrefixPool,
+  type PoolDraft,
+} from './builders.ts'
+import { aServedClaim, isGone } from './promises.ts'
+import { aWorld, isInProcess, type Stored, type Thing, type World } from './world.ts'
+
+const aReviewedWorld = () => aWorld({ isReviewed: true })
+
+async function isRefused(attempt: Promise<unknown>, message: string | RegExp): Promise<void> {
+  await expect(attempt).rejects.toThrow(message)
+}
+
+const aClaimInUse = (world: World, pool: Stored, address: string) => aServedClaim(world, aClaim().on(pool), address)
+
+const both: readonly (readonly [string, () => PoolDraft])[] = [
+  ['a pool', aPool],
+  ['a global pool', aGlobalPool],
+]
+
+describe.skipIf(!isInProcess).each(both)('A review of %s', (_, pool) => {
+  test('refuses its deletion while an address is held, and allows it then', async () => {
+    const world = await aReviewedWorld()
+    const listed = await world.create(pool())
+    const claim = await aClaimInUse(world, listed, '10.0.1.1')
+    await isRefused(world.delete(listed), /still|in use|held|IPAddress/i)
+    await world.delete(claim)
+    await isGone(world, claim)
+    await world.eventually(() => world.delete(listed))
+    await isGone(world, listed)
+  })
+
+  test.each(['ipam.cluster.x-k8s.io/skip-validate-delete-webhook', 'clusterctl.cluster.x-k8s.io/delete-for-move'])(
+    'allows its deletion under the annotation %s',
+    async annotation => {
+      const world = await aReviewedWorld()
+      const listed = await world.create(pool())
+      await aClaimInUse(world, listed, '10.0.1.1')
+      await world.patch(listed, { metadata: { annotations: { [annotation]: '' } } })
+      await world.delete(listed)
+    },
+  )
+
+  test('refuses to take away an address that is held', async () => {
+    const world = await aReviewedWorld()
+    const listed = await world.create(pool().withAddresses('10.0.1.10-10.0.1.20'))
+    await aClaimInUse(world, listed, '10.0.1.10')
+    await isRefused(world.patch(listed, { spec: { addresses: ['10.0.1.15-10.0.1.20'] } }), '10.0.1.10')
+    await isRefused(world.patch(listed, { spec: { excludedAddresses: ['10.0.1.10'] } }), '10.0.1.10')
+    await world.patch(listed, { spec: { addresses: ['10.0.1.10', '10.0.1.15-10.0.1.20'] } })
+  })
+
+  test('lets everything but the addresses change although one is out of range', async () => {
+    const world = await aReviewedWorld()
+    const listed = await world.create(pool().withAddresses('10.0.1.10-10.0.1.20'))
+    const claim = aClaim().on(listed).paused()
+    await world.create(claim)
+    await world.create(anAddressFor(claim, '10.9.9.9'))
+    await world.eventually(async () => expect((await world.get(listed))?.status.ipAddresses.outOfRange).toBe(1))
+    await world.patch(listed, { metadata: { labels: { touched: 'yes' } } })
+  })
+
+  test.each([
+    ['no addresses', { addresses: [] }, 'addresses is required'],
+    ['a gateway that is none', { gateway: 'invalid' }, 'gateway'],
+    ['an entry that is none', { addresses: ['garbage'] }, 'not a valid IP'],
+    ['a range from high to low', { addresses: ['10.0.1.10-10.0.1.5'] }, 'not a valid IP'],
+    ['a CIDR with too many bits', { addresses: ['10.0.1.10/33'] }, 'not a valid IP'],
+    ['a prefix below zero', { prefix: -1 }, 'prefix'],
+    ['a prefix beyond all bits', { prefix: 9999 }, 'prefix'],
+    ['a range below its subnet', { addresses: ['10.0.1.10', '10.0.0.1-10.0.0.9'] }, 'subnet'],
+    ['a range that leaves its subnet', { addresses: ['10.0.1.250-10.0.2.5'] }, 'subnet'],
+    ['a gateway of the other family', { gateway: 'fd00::1' }, 'mixed'],
+    ['addresses of both families', { addresses: ['10.0.1.1', 'fd00::1'] }, 'mixed'],
+    ['exclusions of the other family', { excludedAddresses: ['fd00::1'] }, /famil/],
+    ['a rest below zero', { addressReuseGracePeriodSeconds: -1 }, /negative|greater than or equal to 0/],
+  ])('refuses %s', async (_, spec, message) => {
+    const world = await aReviewedWorld()
+    await isRefused(world.create(pool().with(spec)), message)
+  })
+
+  test('accepts a pool that says nothing of its subnet', async () => {
+    const world = await aReviewedWorld()
+    await world.create(pool().withAddresses('10.0.1.1', '172.16.0.1').withPrefix(0))
+  })
+})
+
+describe.skipIf(!isInProcess)('A review of an AddressPool', () => {
+  test('lets a range be retired by draining it, which leaving it out is not', async () => {
+    const world = await aReviewedWorld()
+    const pool = await world.create(anAddressPool().withAddresses('10.0.1.10-10.0.1.20'))
+    await aClaimInUse(world, pool, '10.0.1.10')
+    await isRefused(world.patch(pool, { spec: { addresses: ['10.0.1.15-10.0.1.20'] } }), '10.0.1.10')
+    await world.patch(pool, { spec: { draining: ['10.0.1.10-10.0.1.14'] } })
+  })
+
+  test('refuses an overlap where the pool says so', async () => {
+    const world = await aReviewedWorld()
+    await world.create(anAddressPool().withAddresses('10.0.1.0/24'))
+    await world.eventually(async () => {
+      const overlapping = anAddressPool().withAddresses('10.0.1.128/25').with({ overlapPolicy: 'deny' })
+      await isRefused(world.create(overlapping), /10\.0\.1\.128/)
+    })
+  })
+
+  test('refuses to keep one address for two claims, however it is written', async () => {
+    const world = await aReviewedWorld()
+    const pool = anAddressPool().withAddresses('2001:db8::/64').withPrefix(64)
+    const preAllocations = { a: '2001:db8::5', b: '2001:0db8::0005' }
+    await isRefused(world.create(pool.with({ preAllocations })), 'preAllocations')
+  })
+})
+
+const bothPrefix: readonly (readonly [string, (...prefixes: string[]) => PoolDraft])[] = [
+  ['a prefix pool', aPrefixPool],
+  ['a global prefix pool', aGlobalPrefixPool],
+]
+
+describe.skipIf(!isInProcess).each(bothPrefix)('A review of %s', (_, pool) => {
+  test.each([
+    ['no prefixes', [], {}],
+    ['a host', ['fd00::1'], {}],
+    ['a prefix with host bits', ['fd00::1/64'], {}],
+    ['a prefix longer than what it gives out', ['fd00::/65'], { allocationPrefixLength: 64 }],
+  ])('refuses %s', async (_, prefixes, spec) => {
+    const world = await aReviewedWorld()
+    await isRefused(world.create(pool(...prefixes).with(spec)), /prefix/i)
+  })
+
+  test('refuses to take away or exclude a prefix that is held, or to give out another length', async () => {
+    const world = await aReviewedWorld()
+    const listed = await world.create(pool('fd00::/62'))
+    await aClaimInUse(world, listed, 'fd00::')
+    await isRefused(world.patch(listed, { spec: { prefixes: ['fd00:0:0:1::/64'] } }), /fd00::/)
+    await isRefused(world.patch(listed, { spec: { excludedPrefixes: ['fd00::/64'] } }), /fd00::/)
+    await isRefused(world.patch(listed, { spec: { allocationPrefixLength: 63 } }), 'immutable')
+  })
+})
+
+describe.skipIf(!isInProcess)('A review of an IPAddress or a claim', () => {
+  test('accepts what fits its claim, and refuses another pool', async () => {
+    const world = await aReviewedWorld()
+    const pool = await world.create(aPool().paused())
+    const claim = aClaim().on(pool)
+    await world.create(claim)
+    const other = aClaim()
+      .on(aPool())
+      .named(claim.object.metadata.name ?? '')
+    await world.eventually(() => isRefused(world.create(anAddressFor(other, '10.0.1.9')), 'poolRef'))
+    await world.create(anAddressFor(claim, '10.0.1.9'))
+  })
+
+  test.each([
+    ['10.0.1.9', 64],
+    ['10.0.1.9', -1],
+    ['fd00::9', 256],
+  ])('refuses %s with a prefix of %i', async (address, prefix) => {
+    const world = await aReviewedWorld()
+    const pool = await world.create(aPool().paused())
+    const claim = aClaim().on(pool)
+    await world.create(claim)
+    await isRefused(world.create(anAddressFor(claim, address, { prefix })), 'prefix')
+  })
+
+  test('refuses every change of their spec, and nothing else', async () => {
+    const world = await aReviewedWorld()
+    const pool = await world.create(aPool())
+    const claim = await aClaimInUse(world, pool, '10.0.1.1')
+    const report = (await world.report(claim)) as Thing
+    await isRefused(world.patch(claim, { spec: { poolRef: { name: 'another' } } }), 'immutable')
+    await isRefused(world.patch(report, { spec: { address: '10.0.1.9' } }), 'immutable')
+    await world.patch(claim, { metadata: { labels: { touched: 'yes' } } })
+    await world.patch(report, { metadata: { labels: { touched: 'yes' } } })
+  })
+})

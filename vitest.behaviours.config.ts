@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/behaviours/**/*.test.ts'],
+    globalSetup: ['test/behaviours/server.ts'],
+    pool: 'threads',
+    isolate: false,
+    // One desk at a time: several would serve each other's claims.
+    fileParallelism: false,
+    testTimeout: 120_000,
+    hookTimeout: 90_000,
+  },
+})
