@@ -70,13 +70,20 @@ function endOfGroup(source: string, start: number): number {
 /** Tests that are made by a table say "%s"; a reader sees that there are several. */
 const readable = (text: string): string => text.replaceAll(/%[si]/g, '…')
 
+const groupsOf = (file: string): Group[] => groupsIn(readFileSync(new URL(`${file}.test.ts`, folder), 'utf8'))
+
+/** Every behaviour as one sentence, as it stands on the page. */
+export function behaviours(): Set<string> {
+  const groups = chapters.flatMap(([file]) => groupsOf(file))
+  return new Set(groups.flatMap(({ subject, predicates }) => predicates.map(one => readable(`${subject} ${one}`))))
+}
+
 export function render(): string {
   const files = readdirSync(folder).filter(file => file.endsWith('.test.ts'))
   const missing = files.filter(file => file !== own && !chapters.some(([name]) => file === `${name}.test.ts`))
   if (missing.length > 0) throw new Error(`these behaviours are in no chapter: ${missing.join(', ')}`)
   const parts = chapters.map(([file, title]) => {
-    const groups = groupsIn(readFileSync(new URL(`${file}.test.ts`, folder), 'utf8'))
-    const sections = groups.map(({ subject, predicates }) => {
+    const sections = groupsOf(file).map(({ subject, predicates }) => {
       const lines = predicates.map(predicate => `- ${readable(predicate)}`)
       return `**${readable(subject)}**\n\n${lines.join('\n')}\n`
     })

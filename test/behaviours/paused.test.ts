@@ -96,6 +96,18 @@ describe('A claim whose Cluster', () => {
     await reportIsGone(world, claim)
   })
 
+  test('is named by an empty label belongs to none, and is served', async () => {
+    const world = await aWorld()
+    const claim = await aServedClaim(
+      world,
+      aClaim()
+        .on(await world.create(aPool()))
+        .labelledForCluster(''),
+    )
+    await world.delete(claim)
+    await isGone(world, claim)
+  })
+
   test('is paused keeps what it has until the Cluster goes on', async () => {
     const world = await aWorld()
     const cluster = aCluster()
