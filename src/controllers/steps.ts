@@ -200,7 +200,18 @@ async function patchClaim(
 ): Promise<KubeObject> {
   const { name, namespace, uid, resourceVersion } = metadata
   const options = { resourceVersion, uid, ...(subresource && { subresource }) }
-  const answer = await client.mergePatch(claims, { name, namespace }, patch, options)
-  caches.claims.learn(answer)
-  return answer
+  try {
+    const answer = await client.mergePatch(claims, { name, namespace }, patch, options)
+    caches.claims.learn(answer)
+    return answer
+  } catch (error) {
+    if (!isRefusal(error, 'Conflict', 'NotFound')) throw error
+    // The view is old, and may stay so for long. Whoever looks again on the same view takes the hold of a claim that is
+    // gone again and again, and somebody else sees a stray again and again.
+    const seen = caches.claims.get(`${namespace}/${name}`)
+    const live = await client.get(claims, { name, namespace })
+    if (live === undefined) caches.claims.unlearn(`${namespace}/${name}`, seen)
+    else caches.claims.learn(live)
+    throw error
+  }
 }
