@@ -7,6 +7,8 @@ export type ActorName = 'A' | 'B'
 export interface Point {
   readonly at: 'write' | 'read' | 'event'
   readonly actor: ActorName
+  /** Counts this kind alone. */
+  readonly kind?: string
   /** Counted from 1, through all lives of the actor. */
   readonly nth: number
 }

@@ -27,7 +27,7 @@ export interface WeatherParts {
 }
 
 /** A point that was passed, for plans to be made of. */
-export interface Passed extends Point {
+export interface Passed extends Omit<Point, 'kind'> {
   readonly verb: string
   readonly kind: string
   readonly name: string
@@ -37,7 +37,7 @@ export interface Passed extends Point {
 
 export class Weather {
   readonly #parts: WeatherParts
-  readonly #counts = { write: 0, read: 0, event: 0 }
+  readonly #counts = new Map<string, number>()
   readonly #streams = new Set<Stream>()
   /** What the desk was told by its streams, by kind and key. */
   readonly shown = new Map<string, unknown>()
@@ -186,12 +186,22 @@ export class Weather {
   /** Counts the point and answers what the plan has for it. */
   #pass(at: Point['at'], { verb, kind, namespace, name }: Call): Action[] {
     const { actor, plan, revision } = this.#parts
-    const nth = ++this.#counts[at]
+    const nth = this.#count(at)
+    const nthOfKind = this.#count(`${at} ${kind}`)
     this.passed.push({ at, actor, nth, verb, kind, name: `${namespace}/${name}`, revision: revision() })
     if (this.#isCalm) return []
-    const faults = plan.faults.filter(({ point }) => point.at === at && point.actor === actor && point.nth === nth)
+    const faults = plan.faults.filter(({ point }) => {
+      if (point.at !== at || point.actor !== actor) return false
+      return point.kind === undefined ? point.nth === nth : point.kind === kind && point.nth === nthOfKind
+    })
     for (const { action } of faults) this.#parts.note(`fault: ${JSON.stringify(action)}`)
     return faults.map(({ action }) => action)
+  }
+
+  #count(what: string): number {
+    const count = (this.#counts.get(what) ?? 0) + 1
+    this.#counts.set(what, count)
+    return count
   }
 
   async #delay(): Promise<void> {

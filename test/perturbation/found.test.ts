@@ -1,0 +1,36 @@
+// What the perturbations have found, each as the smallest plan that shows it.
+
+import { beforeAll, expect, test } from 'vitest'
+import { scenarios } from '../scenarios/all.ts'
+import type { Fault, Plan } from './plan.ts'
+import { run } from './run.ts'
+import { newborn } from './server.ts'
+
+beforeAll(newborn)
+
+interface Found {
+  readonly what: string
+  readonly scenario: string
+  readonly seed?: number
+  readonly plan: Omit<Plan, 'name'>
+}
+
+const eventsLate = (kind: string, nth: number, forMs = 25_000): Fault => ({
+  point: { at: 'event', actor: 'B', kind, nth },
+  action: { do: 'hold', kinds: [kind], forMs },
+})
+
+const found: readonly Found[] = [
+  {
+    what: 'a desk that does not hear that a claim is gone does not take its hold back for ever',
+    scenario: 'an address goes from one claim to another, after a rest',
+    plan: { desks: 2, faults: [eventsLate('ipaddressclaims', 2)] },
+  },
+]
+
+test.each(found)('$what', async ({ what, scenario: name, seed = 0, plan }) => {
+  const scenario = scenarios.find(one => one.name === name)
+  if (scenario === undefined) throw new Error(`there is no scenario called ${name}`)
+  const { violations } = await run({ scenario, seed, plan: { name: what, ...plan } })
+  expect(violations).toEqual([])
+})
