@@ -67,6 +67,23 @@ describe('An IPAddress that was there before its claim', () => {
     await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
   })
 
+  test('belongs to a claim of another name is left alone while that claim lives', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = await aServedClaim(world, aClaim().on(pool))
+    const { object } = anAddressFor(aClaim().on(pool), '10.0.1.9')
+    const ownerReferences = [
+      {
+        apiVersion: claim.apiVersion ?? '',
+        kind: 'IPAddressClaim',
+        name: claim.metadata.name ?? '',
+        uid: claim.metadata.uid ?? '',
+      },
+    ]
+    const odd = await world.create({ ...object, metadata: { ...object.metadata, ownerReferences } })
+    await world.always(async () => expect(await world.get(odd)).toEqual(odd))
+  })
+
   test('names another pool than its claim: the claim says so, and nothing is touched', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())

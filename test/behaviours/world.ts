@@ -59,6 +59,8 @@ const lookEveryMs = 100
 const eventuallyMs = 10_000
 /** As long as the reference provider's own tests wait before they believe that nothing comes. */
 const alwaysMs = 5_000
+/** On a server time is dear, and each wait has been made in full by the same test in one process. */
+const onServerMsMax = 1_500
 
 export async function aWorld(options: WorldOptions = {}): Promise<World> {
   const ground = serverByEnvironment() === undefined ? await anInProcessWorld(options) : await aServerWorld()
@@ -121,7 +123,8 @@ function onGround(ground: Ground): World {
         }
       }
     },
-    async always(look, forMs = alwaysMs) {
+    async always(look, wholeMs = alwaysMs) {
+      const forMs = isInProcess ? wholeMs : Math.min(wholeMs, onServerMsMax)
       const stepMs = Math.max(lookEveryMs, forMs / 20)
       await ground.pass(0)
       for (let leftMs = forMs; leftMs > 0; leftMs -= stepMs) {

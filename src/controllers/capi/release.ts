@@ -49,7 +49,8 @@ async function holdsOf(claim: IPAddressClaim, { client }: CapiWorld): Promise<Ho
   const { items } = await client.list(holdKind, { labelSelector: `${claimUidLabel}=${claim.metadata.uid}` })
   return items.flatMap(item => {
     const hold = holdOf(item)
-    return isMalformed(hold) ? [] : [hold]
+    // The label finds it, the reference decides: labels are for everybody to write.
+    return isMalformed(hold) || hold.claim.uid !== claim.metadata.uid ? [] : [hold]
   })
 }
 

@@ -8,26 +8,36 @@
 //          names no claim's uid was made by hand and is not ours to delete, unless it carries our finalizer: then it named
 //          one, and the garbage collector, which keeps what the pool still owns, took that off.
 
+import type { IPAddress } from '../../api/ip-address.ts'
 import { protectAddressFinalizer } from '../../api/names.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import { parseKey } from '../../kube/object.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import { claims } from '../kinds.ts'
 import { reportOf } from '../parsed.ts'
 import { sweepAway } from '../steps.ts'
 import { type CapiWorld, poolOfReport } from './world.ts'
 
-/** `key` is that of the claim and of its IPAddress: they share their name. */
+/** `key` is that of the IPAddress; its claim, as a rule, has the same. */
 export async function sweepReport(key: string, world: CapiWorld): Promise<PassResult> {
   const object = world.caches.reports.get(key)
   const report = object && reportOf(object)
   if (report === undefined || isMalformed(report) || poolOfReport(report) === undefined) return done()
-  const { ownerReferences, finalizers } = report.metadata
-  const owners = ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
-  if (owners.length === 0 && !finalizers.includes(protectAddressFinalizer)) return done()
-  const live = await world.client.get(claims, parseKey(key))
-  if (live !== undefined && owners.every(({ uid }) => uid === live.metadata.uid)) return done()
+  if (!(await isStray(report, world))) return done()
   // Its end wakes the claim that has the name now.
   await sweepAway(world, report)
   return done()
+}
+
+async function isStray({ metadata }: IPAddress, { client }: CapiWorld): Promise<boolean> {
+  const { namespace, name, ownerReferences, finalizers } = metadata
+  const owners = ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
+  if (owners.length === 0) {
+    if (!finalizers.includes(protectAddressFinalizer)) return false
+    return (await client.get(claims, { namespace, name })) === undefined
+  }
+  for (const owner of owners) {
+    const live = await client.get(claims, { namespace, name: owner.name })
+    if (live?.metadata.uid === owner.uid) return false
+  }
+  return true
 }
