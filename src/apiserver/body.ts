@@ -2,15 +2,16 @@
 // applies is told here: syntax, media type, another kind or version than the path says, fields that do not exist.
 
 import { JSONSyntaxError, parseJSON } from '../json.ts'
-import { quote } from './faults.ts'
+import { builtinKinds } from './builtin/kinds.ts'
+import { invalid, quote } from './faults.ts'
 import type { ServedKind } from './kinds/kind.ts'
 import type { ServedVersion } from './kinds/registry.ts'
 import { bodyEncoding } from './media.ts'
-import { checkMetadataShape } from './metadata.ts'
 import { isObject, type JSONValue, type KubeObject, parseAPIVersion, toAPIVersion } from './object.ts'
 import type { FieldValidation } from './options.ts'
-import { badRequest, StatusError } from './status.ts'
-import { wrongType } from './wire/go-types.ts'
+import { badRequest, invalidObject, StatusError } from './status.ts'
+import { notRegistered } from './unregistered.ts'
+import { wrongMetadata, wrongText, wrongType } from './wire/go-types.ts'
 import { messageType } from './wire/message-types.ts'
 import { decodeProtobuf } from './wire/protobuf.ts'
 import { readYAML } from './yaml.ts'
@@ -36,10 +37,9 @@ export function readObject(
   const { kind } = served
   const { value, textFaults } = decodeBody(kind, source)
   // To a typed reader `null` is an object in which nothing is said.
-  const object = toKubeObject(kind, value === null && !kind.isCustom ? {} : value, source.bytes)
+  const object = toKubeObject(served, value === null && !kind.isCustom ? {} : value, source.bytes)
   const faults = validation === 'Ignore' ? [] : textFaults
   settleStrictness(served, object, faults, validation, warn)
-  if (!kind.isCustom) refuseWrongTypes(served, object)
   return object
 }
 
@@ -50,7 +50,7 @@ export function settleStrictness(
   textFaults: readonly string[],
   validation: FieldValidation,
   warn: (text: string) => void,
-  refuse: Refuse = why => cannotHandle(served, object, why),
+  refuse: Refuse = why => cannotHandle(served.kind, object.kind, parseAPIVersion(object.apiVersion).version, why),
 ): void {
   const unknown = served.compiled.prune(object).map(path => `unknown field ${quote(path)}`)
   if (validation === 'Ignore') return
@@ -64,21 +64,26 @@ export function settleStrictness(
 /** How a body that is no object of its kind is refused; a patch has its own way. */
 export type Refuse = (why: string) => StatusError
 
-function cannotHandle(served: ServedVersion, { kind, apiVersion }: KubeObject, why: string): StatusError {
-  const { version } = parseAPIVersion(apiVersion)
-  return badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${served.kind.kind}: ${why}`)
+function cannotHandle({ kind }: ServedKind, given: string, version: string, why: string): StatusError {
+  return badRequest(`${given} in version ${quote(version)} cannot be handled as a ${kind}: ${why}`)
 }
 
-/** A builtin field of the wrong JSON type cannot even be decoded on a real server: that is a 400, not a 422. */
+/**
+ * A field of the wrong JSON type cannot even be decoded on a real server: that is a 400, not a 422. Of a custom object
+ * only the metadata has types that Go knows; the rest is its schema's business.
+ */
 export function refuseWrongTypes(
-  served: ServedVersion,
-  object: KubeObject,
-  refuse: Refuse = why => cannotHandle(served, object, why),
+  { kind }: ServedVersion,
+  object: Record<string, unknown>,
+  refuse: Refuse = why => cannotHandle(kind, kind.kind, kind.version, why),
 ): void {
-  const { schemaName, definitions } = served.kind
-  const type = messageType(schemaName, definitions)
-  const wrong = type === undefined ? undefined : wrongType(object, type)
+  const wrong = kind.isCustom ? wrongMetadata(object.metadata) : wrongBuiltin(kind, object)
   if (wrong !== undefined) throw refuse(wrong)
+}
+
+function wrongBuiltin({ schemaName, definitions }: ServedKind, object: Record<string, unknown>): string | undefined {
+  const type = messageType(schemaName, definitions)
+  return type === undefined ? undefined : wrongType(object, type)
 }
 
 export function decodeBody(kind: ServedKind, source: BodySource): DecodedBody {
@@ -102,12 +107,13 @@ function decodeJSON(kind: ServedKind, bytes: Buffer): DecodedBody {
   }
 }
 
-export function decodeYAML(bytes: Buffer): DecodedBody {
+export function decodeYAML(bytes: Buffer, prefix = ''): DecodedBody {
   try {
     const { value, repeated } = readYAML(bytes.toString('utf8'))
     return { value, textFaults: repeated }
   } catch (error) {
-    throw badRequest(`error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`)
+    const why = error instanceof Error ? error.message : String(error)
+    throw badRequest(`${prefix}error converting YAML to JSON: ${why}`)
   }
 }
 
@@ -120,37 +126,59 @@ function decodeEnvelope(kind: ServedKind, bytes: Buffer): DecodedBody {
   }
 }
 
-function toKubeObject(kind: ServedKind, value: JSONValue, bytes: Buffer): KubeObject {
+function toKubeObject(served: ServedVersion, value: JSONValue, bytes: Buffer): KubeObject {
+  const { kind } = served
   const expected = toAPIVersion(kind.group, kind.version)
   if (!isObject(value)) {
     throw unrecognized(kind, "couldn't get version/kind; json parse error: the body is not an object", bytes)
   }
-  const apiVersion = textOf(value, 'apiVersion') ?? expected
-  const kindName = textOf(value, 'kind') ?? kind.kind
-  if (kindName !== kind.kind) {
-    const { group, version } = parseAPIVersion(apiVersion)
-    throw badRequest(
-      `${kindName} in version ${quote(version)} cannot be handled as a ${kind.kind}: converting (${version}.${kindName}) to ` +
-        `(${internalPackage(kind.group, group)}.${kind.kind}): unknown conversion`,
-    )
+  const given = { apiVersion: textOf(kind, value, 'apiVersion', bytes), kind: textOf(kind, value, 'kind', bytes) }
+  // Nothing but the body says what a custom object is; a built-in one is what its path says.
+  if (kind.isCustom && given.kind === undefined) {
+    throw unrecognized(kind, `Object 'Kind' is missing in '${bytes.toString('utf8')}'`, bytes)
+  }
+  const { apiVersion = kind.isCustom ? '' : expected, kind: kindName = kind.kind } = given
+  if (kindName !== kind.kind && !kind.isCustom) {
+    const { version } = parseAPIVersion(apiVersion)
+    throw cannotHandle(kind, kindName, version, otherKind(kind, apiVersion, kindName))
   }
   if (apiVersion !== expected) {
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
     )
   }
-  const shape = checkMetadataShape(value)
-  if (shape !== undefined) {
-    throw badRequest(`${kind.kind} in version ${quote(kind.version)} cannot be handled as a ${kind.kind}: ${shape}`)
-  }
+  refuseWrongTypes(served, value)
   const { apiVersion: _, kind: __, metadata, ...rest } = value
-  return { kind: kindName, apiVersion, metadata: dropNulls(metadata), ...rest }
+  const object: KubeObject = { kind: kindName, apiVersion, metadata: dropNulls(metadata), ...rest }
+  refuseOtherCustomKind(kind, object)
+  return object
 }
 
-/** The name Go's error gives the package of a kind: the first word of its group, or `core`. */
-function internalPackage(group: string, given: string): string {
-  const [word = ''] = (group === '' ? given : group).split('.')
-  return word === '' ? 'core' : word
+/** A custom object is read before anybody asks what it is, so another kind is a fault of the object. */
+export function refuseOtherCustomKind(kind: ServedKind, { kind: given, metadata }: KubeObject): void {
+  if (given === kind.kind) return
+  const fault = invalid('kind', given, `must be ${kind.kind}`)
+  throw invalidObject({ group: kind.group, kind: given }, metadata.name ?? '', [fault])
+}
+
+/** Why an object of one kind cannot be read as another: nobody knows it, or nobody can make the one of the other. */
+export function otherKind(kind: ServedKind, apiVersion: string, given: string): string {
+  if (!isRegistered(apiVersion, given)) return notRegistered(apiVersion, given)
+  const { version } = parseAPIVersion(apiVersion)
+  return `converting (${version}.${given}) to (${internalPackage(kind.group)}.${kind.kind}): unknown conversion`
+}
+
+let registered: ReadonlySet<string> | undefined
+
+function isRegistered(apiVersion: string, kind: string): boolean {
+  registered ??= new Set(builtinKinds.map(one => `${toAPIVersion(one.group, one.version)} ${one.kind}`))
+  return registered.has(`${apiVersion} ${kind}`)
+}
+
+/** The name Go's error gives the package of a kind: the first word of its group. The core group has all events. */
+function internalPackage(group: string): string {
+  const [word = ''] = group.split('.')
+  return word === '' || word === 'events' ? 'core' : word
 }
 
 /** `metadata.labels: null` means no labels, to Go and so to every client. */
@@ -160,11 +188,12 @@ function dropNulls(metadata: unknown): KubeObject['metadata'] {
   return metadata
 }
 
-function textOf(value: Record<string, unknown>, field: string): string | undefined {
+function textOf(kind: ServedKind, value: Record<string, unknown>, field: string, bytes: Buffer): string | undefined {
   const text = value[field]
   if (text === undefined || text === null || text === '') return undefined
   if (typeof text === 'string') return text
-  throw badRequest(`couldn't get version/kind; json parse error: ${field} must be a string`)
+  const why = wrongText(text, field)
+  throw unrecognized(kind, `couldn't get version/kind; json parse error: ${why}`, bytes)
 }
 
 function unrecognized(kind: ServedKind, why: string, bytes: Buffer): StatusError {

@@ -69,6 +69,8 @@ export type Answer =
   | { readonly type: 'object'; readonly code: number; readonly object: KubeObject }
   | FoundList
   | { readonly type: 'status'; readonly status: Status }
+  /** All is well, and there is nothing to show. */
+  | { readonly type: 'nothing' }
   | { readonly type: 'watch'; readonly open: (stream: WatchStream) => () => void }
 
 /** Where watch events go. The edge encodes each event once per representation, however many watches want it. */

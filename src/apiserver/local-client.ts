@@ -27,7 +27,8 @@ export interface LocalClient {
   removeAll(target: Target): Promise<void>
 }
 
-export function createLocalClient(world: World, username: string): LocalClient {
+/** `program` is what owns the fields it writes, as clients see it in `managedFields`. */
+export function createLocalClient(world: World, username: string, program: string): LocalClient {
   const user: UserInfo = { username, groups: [mastersGroup, 'system:authenticated'] }
 
   async function call(verb: RequestVerb, target: Target, contentType: string, body: unknown): Promise<Answer> {
@@ -50,7 +51,7 @@ export function createLocalClient(world: World, username: string): LocalClient {
       resource,
       served,
       user,
-      headers: { contentType, userAgent: username },
+      headers: { contentType, userAgent: program },
       body: body === undefined ? Buffer.alloc(0) : Buffer.from(stringify(body)),
       warn: () => {},
       signal: new AbortController().signal,

@@ -1,7 +1,7 @@
 // The rules for `metadata`, which are the same for every kind: what a user may set, what the server sets, what never
 // changes. Checks answer with faults; the functions that change an object change it in place.
 
-import { at, child, type Fault, forbidden, invalid, required, tooLong } from './faults.ts'
+import { at, child, type Fault, forbidden, invalid, quote, required, tooLong } from './faults.ts'
 import type { Behaviour, ServedKind } from './kinds/kind.ts'
 import {
   checkLabel,
@@ -183,44 +183,49 @@ function checkFinalizers(finalizers: readonly string[]): Fault[] {
   return faults
 }
 
+const standardFinalizers = ['kubernetes', orphanFinalizer, foregroundFinalizer]
+
+/** Built-in kinds whose metadata is checked like new with every change. */
+const alwaysStrict = new Set([
+  'ConfigMap',
+  'Secret',
+  'Service',
+  'ServiceAccount',
+  'LimitRange',
+  'PersistentVolume',
+  'PersistentVolumeClaim',
+  'Role',
+  'ClusterRole',
+  'RoleBinding',
+  'ClusterRoleBinding',
+  'MutatingWebhookConfiguration',
+  'ValidatingWebhookConfiguration',
+  'ValidatingAdmissionPolicy',
+  'ValidatingAdmissionPolicyBinding',
+])
+
+/** Built-in kinds are stricter about names of finalizers than those that others define. */
+export function checkQualifiedFinalizers(kind: ServedKind, metadata: ObjectMeta, old?: ObjectMeta): Fault[] {
+  if (kind.isCustom || kind.group === 'apiextensions.k8s.io' || kind.group === 'apiregistration.k8s.io') return []
+  if (old !== undefined && !alwaysStrict.has(kind.kind)) return []
+  return (metadata.finalizers ?? []).flatMap((finalizer, i) => {
+    const path = at('metadata.finalizers', i)
+    const faults = checkQualifiedName(finalizer).map(complaint => invalid(path, finalizer, complaint))
+    if (finalizer.includes('/') || standardFinalizers.includes(finalizer)) return faults
+    return [...faults, invalid(path, finalizer, 'name is neither a standard finalizer name nor is it fully qualified')]
+  })
+}
+
+/** Whoever defines a kind may name finalizers as they like, and is told which names may be somebody else's too. */
+export function finalizerWarnings(metadata: ObjectMeta): string[] {
+  return (metadata.finalizers ?? []).flatMap(finalizer => {
+    if (standardFinalizers.includes(finalizer) || finalizer.includes('/')) return []
+    const how = finalizer.includes('.') ? 'name including a path (/)' : 'name'
+    const why = `prefer a domain-qualified finalizer ${how} to avoid accidental conflicts with other finalizer writers`
+    return [`metadata.finalizers: ${quote(finalizer)}: ${why}`]
+  })
+}
+
 function sameOwner(a: OwnerReference, b: OwnerReference): boolean {
   return a.uid === b.uid && a.name === b.name && a.kind === b.kind && a.apiVersion === b.apiVersion
-}
-
-/** What is wrong with the shape of `metadata`, before anything else may rely on it. */
-export function checkMetadataShape(object: Record<string, unknown>): string | undefined {
-  const metadata = object.metadata
-  if (metadata === undefined || metadata === null) return undefined
-  if (typeof metadata !== 'object' || Array.isArray(metadata)) return 'metadata must be an object'
-  const fields = metadata as Record<string, unknown>
-  for (const field of ['name', 'generateName', 'namespace', 'uid', 'resourceVersion', 'selfLink'] as const) {
-    const value = fields[field]
-    if (value !== undefined && value !== null && typeof value !== 'string') return `metadata.${field} must be a string`
-  }
-  for (const field of ['labels', 'annotations'] as const) {
-    const bad = badEntry(fields[field])
-    if (bad !== undefined) return `metadata.${field}${bad}`
-  }
-  for (const field of ['ownerReferences', 'finalizers', 'managedFields'] as const) {
-    const value = fields[field]
-    if (value !== undefined && value !== null && !Array.isArray(value)) return `metadata.${field} must be a list`
-  }
-  const finalizers = fields.finalizers
-  if (Array.isArray(finalizers) && finalizers.some(item => typeof item !== 'string')) {
-    return 'metadata.finalizers must be a list of strings'
-  }
-  const owners = fields.ownerReferences
-  if (Array.isArray(owners) && owners.some(item => typeof item !== 'object' || item === null || Array.isArray(item))) {
-    return 'metadata.ownerReferences must be a list of objects'
-  }
-  return undefined
-}
-
-function badEntry(map: unknown): string | undefined {
-  if (map === undefined || map === null) return undefined
-  if (typeof map !== 'object' || Array.isArray(map)) return ' must be a map of strings'
-  for (const [key, value] of Object.entries(map)) {
-    if (typeof value !== 'string') return `${at('', key)} must be a string`
-  }
-  return undefined
 }

@@ -3,6 +3,7 @@
 import { type Fault, forbidden, invalid, notSupported, tooLong } from './faults.ts'
 import { isObject } from './object.ts'
 import { badRequest, invalidObject } from './status.ts'
+import { notRegistered } from './unregistered.ts'
 
 export type FieldValidation = 'Ignore' | 'Warn' | 'Strict'
 
@@ -48,9 +49,7 @@ export function readWriteOptions(query: URLSearchParams, kind: OptionsKind, isAp
     if (!isApply && force !== null) faults.push(forbidden('force', 'may not be specified for non-apply patch'))
   }
   if (manager.length > 128) faults.push(tooLong('fieldManager', 128))
-  if ([...manager].some(letter => letter < ' ' || letter === '\u007f')) {
-    faults.push(invalid('fieldManager', manager, 'should only contain printable characters'))
-  }
+  faults.push(...checkPrintable('fieldManager', manager))
   faults.push(...checkDryRun(query.getAll('dryRun')))
   const validation = query.get('fieldValidation') ?? ''
   if (!['', 'Ignore', 'Warn', 'Strict'].includes(validation)) {
@@ -65,9 +64,23 @@ export function readWriteOptions(query: URLSearchParams, kind: OptionsKind, isAp
   }
 }
 
+function checkPrintable(field: string, text: string): Fault[] {
+  const faults: Fault[] = []
+  let position = 0
+  for (const letter of text) {
+    if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]$/u.test(letter)) {
+      const code = (letter.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
+      faults.push(invalid(field, text, `invalid character U+${code} (at position ${position})`))
+    }
+    position += Buffer.byteLength(letter)
+  }
+  return faults
+}
+
 /** Delete options come in the body; what the query says is used only where there is no body. */
 export function readDeleteOptions(query: URLSearchParams, body: unknown): DeleteOptions {
   const given = isObject(body) ? body : fromQuery(query)
+  refuseOtherOptions(given)
   const faults: Fault[] = []
   const policy = given.propagationPolicy ?? undefined
   const orphan = given.orphanDependents ?? undefined
@@ -93,6 +106,12 @@ export function readDeleteOptions(query: URLSearchParams, body: unknown): Delete
       }),
     },
   }
+}
+
+/** Every group has delete options of its own name, all alike; anything else is not known to whoever reads them. */
+function refuseOtherOptions({ kind, apiVersion }: Record<string, unknown>): void {
+  if (typeof kind !== 'string' || kind === '' || kind === 'DeleteOptions') return
+  throw badRequest(notRegistered(typeof apiVersion === 'string' ? apiVersion : 'meta.k8s.io/v1', kind))
 }
 
 function fromQuery(query: URLSearchParams): Record<string, unknown> {

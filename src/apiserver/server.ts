@@ -108,7 +108,7 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     world,
     async start() {
       customResources.start()
-      await bootstrap(world, createLocalClient(world, 'system:apiserver'))
+      await bootstrap(world, createLocalClient(world, 'system:apiserver', 'kube-apiserver'))
       for (const controller of others) controller.start()
       isReady.value = true
     },

@@ -46,7 +46,7 @@ export class StatusError extends Error {
       metadata: {},
       status: 'Failure',
       message,
-      reason,
+      ...(reason !== '' && { reason }),
       ...(details && { details }),
       code,
     }
@@ -171,6 +171,11 @@ export function timedOut(message: string, retryAfterSeconds = 0): StatusError {
     `Timeout: ${message}`,
     retryAfterSeconds > 0 ? { retryAfterSeconds } : undefined,
   )
+}
+
+/** A fault that Kubernetes lets out as it is, without saying whose it is. */
+export function bareError(message: string): StatusError {
+  return new StatusError(500, '', message)
 }
 
 export function internalError(message: string, cause?: unknown): StatusError {

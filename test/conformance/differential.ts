@@ -1,6 +1,7 @@
 // `npm run test:differential [-- --focus=TEXT]`: the same requests, in the same order, to the embedded server and to a real
-// kube-apiserver; every answer that differs in more than identity, version and time is printed. It finds what nobody
-// thought of writing a sentence about; what it finds becomes a sentence in the suite.
+// kube-apiserver; every answer that differs in more than identity, version and time is printed, unless the list of
+// differences has a reason for it. It finds what nobody thought of writing a sentence about; what it finds becomes a
+// sentence in the suite. A difference in the list that is none any more fails too, so that the list stays true.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,6 +12,7 @@ import { skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
 import { startCluster } from '../../scripts/real/cluster.ts'
 import { startEmbedded } from '../../scripts/real/embedded.ts'
 import { type Answer, type Client, connect } from './client.ts'
+import { type Difference, differences } from './differences.ts'
 import { type Step, stories } from './stories.ts'
 
 const { values } = parseArgs({ options: { focus: { type: 'string', default: '' } } })
@@ -29,8 +31,9 @@ async function main(): Promise<number> {
 }
 
 async function compareAll(real: Client, embedded: Client): Promise<number> {
-  let same = 0
-  let different = 0
+  let passed = 0
+  let failed = 0
+  const pending = new Set(differences.filter(({ story }) => story.includes(values.focus)))
   for (const [name, steps] of Object.entries(stories)) {
     if (!name.includes(values.focus)) continue
     const namespace = `story-${name.replaceAll(/[^a-z0-9]+/g, '-')}`
@@ -42,17 +45,35 @@ async function compareAll(real: Client, embedded: Client): Promise<number> {
         real: viewOf(answers.real, step),
         embedded: viewOf(answers.embedded, step),
       }
-      if (isDeepStrictEqual(views.real, views.embedded)) {
-        same++
+      const told = tellApart(views.real, views.embedded, '')
+      const known = told.length === 0 ? undefined : knownDifference(pending, name, step)
+      if (told.length === 0 || known !== undefined) {
+        passed++
         continue
       }
-      different++
+      failed++
       console.log(`${name}: ${step.verb} ${step.path} ${step.body === undefined ? '' : short(step.body)}`)
-      for (const line of differences(views.real, views.embedded, '')) console.log(`    ${line}`)
+      for (const line of told) console.log(`    ${line}`)
     }
   }
-  console.log(`${same} same, ${different} different`)
-  return different === 0 ? 0 : 1
+  for (const { story, request } of pending) {
+    failed++
+    console.log(`${story}: ${request} is in the list of differences, and does not differ`)
+  }
+  console.log(`${passed} passed, ${failed} failed`)
+  return failed === 0 ? 0 : 1
+}
+
+/** The listed difference that a request met, which is thereby taken from those still to be met. */
+function knownDifference(pending: Set<Difference>, story: string, step: Step): Difference | undefined {
+  const request = `${step.verb} ${step.path}`
+  for (const one of pending) {
+    if (one.story !== story || one.request !== request) continue
+    if (one.body !== undefined && !isDeepStrictEqual(one.body, step.body)) continue
+    pending.delete(one)
+    return one
+  }
+  return undefined
 }
 
 async function prepare(client: Client, name: string): Promise<void> {
@@ -123,12 +144,12 @@ function viewOf(answer: Answer, step: Step): unknown {
   }
 }
 
-function differences(real: unknown, embedded: unknown, path: string): string[] {
+function tellApart(real: unknown, embedded: unknown, path: string): string[] {
   if (isDeepStrictEqual(real, embedded)) return []
   const isPair = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
   if (isPair(real) && isPair(embedded) && Array.isArray(real) === Array.isArray(embedded)) {
     const keys = [...new Set([...Object.keys(real), ...Object.keys(embedded)])]
-    return keys.flatMap(key => differences(real[key], embedded[key], `${path}.${key}`)).slice(0, 12)
+    return keys.flatMap(key => tellApart(real[key], embedded[key], `${path}.${key}`)).slice(0, 12)
   }
   return [`${path}: real ${short(real)}, embedded ${short(embedded)}`]
 }

@@ -426,7 +426,8 @@ export const stories: Record<string, readonly Step[]> = {
     }),
     post('/api/v1/nodes', { metadata: { name: 'node-$NS' }, spec: { podCIDR: 'x' } }),
     post('/api/v1/nodes', { metadata: { name: 'node-$NS' } }),
-    table('/api/v1/nodes/node-$NS'),
+    // A controller of the real cluster writes an annotation a moment later.
+    get('/api/v1/nodes/node-$NS', { accept: asTable, ignore: ['annotations', 'managedFields'] }),
     post('/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', {
       metadata: { name: 'w-$NS' },
       webhooks: [{ name: 'bad' }],
@@ -527,8 +528,9 @@ export const stories: Record<string, readonly Step[]> = {
         ),
       ),
     ),
-    get(`${crds}/gadgets.story.example.com`, { ignore: ['conditions', 'managedFields'] }),
+    // Names are accepted a moment after the definition is there, and the kind is served after that.
     get(`${cr}/gadgets`, { until: 200 }),
+    get(`${crds}/gadgets.story.example.com`, { ignore: ['conditions', 'managedFields'] }),
     post(`${cr}/gadgets`, {
       apiVersion: 'story.example.com/v1',
       kind: 'Gadget',
@@ -549,9 +551,21 @@ export const stories: Record<string, readonly Step[]> = {
       apiVersion: 'story.example.com/v1',
       kind: 'Gadget',
       metadata: { name: 'UP' },
-      spec: { a: 9, list: [1, {}], o: { y: 1 } },
+      spec: { list: [1, {}], o: { y: 1 } },
       extra: {},
     }),
+    // Go visits properties in no order, so one request has one of them wrong.
+    post(`${cr}/gadgets`, {
+      apiVersion: 'story.example.com/v1',
+      kind: 'Gadget',
+      metadata: { name: 'h' },
+      spec: { a: 9 },
+    }),
+    post(`${cr}/gadgets`, { kind: 'Gadget', metadata: { name: 'h' }, spec: {} }),
+    post(`${cr}/gadgets`, { apiVersion: 'story.example.com/v1', kind: 'Gadget', metadata: [], spec: {} }),
+    post(`${cr}/gadgets`, { apiVersion: 'story.example.com/v1', kind: 5, metadata: { name: 'h' } }),
+    patch(`${cr}/gadgets/g`, mergePatch, { kind: 'Other' }),
+    patch(`${cr}/gadgets/g`, mergePatch, { apiVersion: 'story.example.com/v2' }),
     post(`${cr}/gadgets`, { apiVersion: 'story.example.com/v1', kind: 'Gadget', metadata: {}, spec: {} }),
     post(`${cr}/gadgets`, {
       apiVersion: 'story.example.com/v1',

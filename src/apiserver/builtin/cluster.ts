@@ -1,9 +1,10 @@
 // The kinds that hold a cluster together: namespaces, nodes, service accounts, quotas and limits.
 
-import { type Fault, invalid } from '../faults.ts'
+import { at, type Fault, invalid } from '../faults.ts'
 import type { Behaviour } from '../kinds/kind.ts'
 import { checkQualifiedName } from '../names.ts'
 import { clone, setOwn } from '../object.ts'
+import { checkPrefix, familyOfPrefix } from './address-checks.ts'
 import { ensure, type Fields, fill, isAbsent, items, part, text, texts } from './fields.ts'
 
 const nameLabel = 'kubernetes.io/metadata.name'
@@ -40,6 +41,15 @@ export const namespaces: Behaviour = {
     }
     return faults
   },
+  validateStatus({ metadata, status }) {
+    const phase = text(part(status)?.phase)
+    const isEnding = Boolean(metadata.deletionTimestamp)
+    if (phase === (isEnding ? 'Terminating' : 'Active')) return []
+    const why = isEnding
+      ? "may only be 'Terminating' if `deletionTimestamp` is not empty"
+      : "may only be 'Active' if `deletionTimestamp` is empty"
+    return [invalid('status.Phase', phase, why)]
+  },
   fields: { 'status.phase': object => text(part(object, 'status')?.phase) },
   nameRule: 'dns-label',
 }
@@ -51,6 +61,16 @@ export const nodes: Behaviour = {
     if (capacity !== undefined) fill(status, 'allocatable', clone(capacity))
     const spec = part(object, 'spec')
     if (text(spec?.podCIDR) !== '') fill(spec, 'podCIDRs', [spec?.podCIDR])
+  },
+  validate(object) {
+    const path = 'spec.podCIDRs'
+    const prefixes = texts(part(object, 'spec')?.podCIDRs)
+    const faults = prefixes.flatMap((prefix, i) => checkPrefix(prefix, at(path, i)))
+    const families = new Set(prefixes.map(familyOfPrefix))
+    if (faults.length === 0 && families.size < prefixes.length) {
+      faults.push(invalid(path, prefixes, 'may specify no more than one CIDR for each IP family'))
+    }
+    return faults
   },
   fields: { 'spec.unschedulable': object => String(part(object, 'spec')?.unschedulable === true) },
 }

@@ -1,5 +1,6 @@
 // ConfigMaps and Secrets: named bytes, and a promise not to change them when they say so.
 
+import { JSONSyntaxError, parseJSON } from '../../json.ts'
 import { at, type Fault, forbidden, invalid, required, tooLong } from '../faults.ts'
 import type { Behaviour } from '../kinds/kind.ts'
 import { regexComplaint } from '../names.ts'
@@ -84,10 +85,11 @@ function checkJSONKey(data: Record<string, string>, key: string): Fault[] {
   const encoded = Object.hasOwn(data, key) ? data[key] : undefined
   if (encoded === undefined) return [required(at('data', key))]
   try {
-    JSON.parse(Buffer.from(encoded, 'base64').toString('utf8'))
+    parseJSON(Buffer.from(encoded, 'base64').toString('utf8'))
     return []
-  } catch {
-    return [invalid(at('data', key), redacted, 'unexpected end of JSON input')]
+  } catch (error) {
+    if (!(error instanceof JSONSyntaxError)) throw error
+    return [invalid(at('data', key), redacted, error.message)]
   }
 }
 

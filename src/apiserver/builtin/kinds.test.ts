@@ -59,7 +59,10 @@ function update(old: KubeObject, change: Readonly<Record<string, unknown>>): unk
   kind.behaviour.applyDefaults?.(object)
   if (kind.subresources.some(({ name }) => name === 'status')) object.status = clone(old.status)
   kind.behaviour.prepareForUpdate?.(object, old, context)
-  const faults = [...(kind.behaviour.validate?.(object) ?? []), ...(kind.behaviour.validateUpdate?.(object, old) ?? [])]
+  const faults = [
+    ...(kind.behaviour.validate?.(object, old) ?? []),
+    ...(kind.behaviour.validateUpdate?.(object, old) ?? []),
+  ]
   if (faults.length > 0) return invalidObject(kind, object.metadata.name ?? '', faults).message
   return toComparable(object)
 }

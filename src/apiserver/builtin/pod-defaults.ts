@@ -27,6 +27,7 @@ function defaultPodSpec(spec: Fields): void {
 
 /** Defaults of a pod that its template does not show. */
 export function defaultPod(pod: Fields): void {
+  settleAddresses(part(pod, 'status'))
   const spec = part(pod, 'spec')
   if (spec === undefined) return
   defaultPodSpec(spec)
@@ -36,6 +37,13 @@ export function defaultPod(pod: Fields): void {
     if (spec.hostNetwork !== true) continue
     for (const port of items(container.ports)) if (!port.hostPort) port.hostPort = port.containerPort
   }
+}
+
+/** The one address is there for those who know of no others; where the two disagree, it is the one that counts. */
+function settleAddresses(status: Fields | undefined): void {
+  const first = text(status?.podIP)
+  if (status === undefined || first === '' || text(items(status.podIPs)[0]?.ip) === first) return
+  status.podIPs = [{ ip: first }]
 }
 
 export function containersOf(spec: Fields | undefined): Fields[] {

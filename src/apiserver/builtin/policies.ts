@@ -1,10 +1,10 @@
 // Small kinds that others read: disruption budgets, priorities, leases, autoscalers, runtime classes, certificate
 // requests and API registrations.
 
-import { type Fault, forbidden, invalid, notSupported, required } from '../faults.ts'
+import { type Fault, forbidden, invalid, notSupported, quote, required } from '../faults.ts'
 import type { Behaviour } from '../kinds/kind.ts'
 import { toTimestamp } from '../metadata.ts'
-import { checkLabel } from '../names.ts'
+import { checkLabel, checkSubdomain } from '../names.ts'
 import { clone, type KubeObject } from '../object.ts'
 import { ensure, type Fields, fill, isAbsent, items, part, text, texts } from './fields.ts'
 import { checkAtMostAll, checkCountOrPercent, numberOf } from './number-checks.ts'
@@ -178,6 +178,27 @@ export const runtimeClasses: Behaviour = {
     object.handler === old.handler ? [] : [invalid('handler', object.handler, 'field is immutable')],
 }
 
+function checkSignerName(name: string): Fault[] {
+  const path = 'spec.signerName'
+  if (name === '') return [required(path)]
+  const [domain = '', own = '', ...more] = name.split('/')
+  if (!name.includes('/') || more.length > 0) {
+    return [invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")]
+  }
+  const firstBad = (whole: string, check: (label: string) => string[]): Fault[] => {
+    const label = whole.split('.').find(one => check(one).length > 0)
+    if (label === undefined) return []
+    return check(label).map(why => invalid(path, whole, `validating label ${quote(label)}: ${why}`))
+  }
+  const isShort = !domain.includes('.')
+  const tooShort = 'should be a domain with at least two segments separated by dots'
+  return [
+    ...firstBad(domain, checkLabel),
+    ...(isShort ? [invalid(path, domain, tooShort)] : []),
+    ...firstBad(own, checkSubdomain),
+  ]
+}
+
 export const certificateRequests: Behaviour = {
   prepareForCreate(object, { user }) {
     const spec = part(object, 'spec')
@@ -206,8 +227,7 @@ export const certificateRequests: Behaviour = {
       faults.push(invalid('spec.request', request, 'PEM block type must be CERTIFICATE REQUEST'))
     }
     if (texts(spec.usages).length === 0) faults.push(required('spec.usages'))
-    if (text(spec.signerName) === '') faults.push(required('spec.signerName'))
-    return faults
+    return [...faults, ...checkSignerName(text(spec.signerName))]
   },
   fields: { 'spec.signerName': object => text(part(object, 'spec')?.signerName) },
 }

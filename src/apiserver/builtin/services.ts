@@ -2,11 +2,12 @@
 // one.
 
 import { isIPv6 } from 'node:net'
-import { at, child, duplicate, type Fault, invalid, notSupported, required } from '../faults.ts'
+import { at, child, duplicate, type Fault, invalid, notSupported, required, tooMany } from '../faults.ts'
 import type { Behaviour } from '../kinds/kind.ts'
 import { checkLabels } from '../metadata.ts'
 import { checkLabel, checkSubdomain } from '../names.ts'
 import { equal, type KubeObject } from '../object.ts'
+import { checkEndpointIP, checkIP } from './address-checks.ts'
 import { type Fields, fill, isAbsent, items, part, text, textMap, texts } from './fields.ts'
 import { checkPort, checkPortOrName } from './number-checks.ts'
 
@@ -166,6 +167,47 @@ export const endpoints: Behaviour = {
       for (const port of items(subset.ports)) fill(port, 'protocol', 'TCP')
     }
   },
+  validate: (object, old) =>
+    old !== undefined && equal(object.subsets, old.subsets)
+      ? []
+      : items(object.subsets).flatMap((subset, i) => checkSubset(subset, at('subsets', i))),
+}
+
+function checkSubset(subset: Fields, path: string): Fault[] {
+  const lists = ['addresses', 'notReadyAddresses']
+  const faults = lists.flatMap(list =>
+    items(subset[list]).flatMap((address, i) => checkEndpointAddress(address, at(child(path, list), i))),
+  )
+  if (lists.every(list => items(subset[list]).length === 0)) {
+    faults.push(required(path, 'must specify `addresses` or `notReadyAddresses`'))
+  }
+  const ports = items(subset.ports)
+  return [
+    ...faults,
+    ...ports.flatMap((port, i) => checkEndpointPort(port, ports.length > 1, at(child(path, 'ports'), i))),
+  ]
+}
+
+function checkEndpointAddress(address: Fields, path: string): Fault[] {
+  const ip = text(address.ip)
+  const hostname = text(address.hostname)
+  const node = text(address.nodeName)
+  return [
+    ...checkIP(ip, child(path, 'ip')),
+    ...(hostname === '' ? [] : checkLabel(hostname).map(why => invalid(child(path, 'hostname'), hostname, why))),
+    ...(node === '' ? [] : checkSubdomain(node).map(why => invalid(child(path, 'nodeName'), node, why))),
+    ...checkEndpointIP(ip, child(path, 'ip')),
+  ]
+}
+
+function checkEndpointPort(port: Fields, needsName: boolean, path: string): Fault[] {
+  const name = text(port.name)
+  const faults: Fault[] = []
+  if (name !== '') faults.push(...checkLabel(name).map(why => invalid(child(path, 'name'), name, why)))
+  else if (needsName) faults.push(required(child(path, 'name')))
+  faults.push(...checkPort(port.port, child(path, 'port')))
+  if (protocols.includes(text(port.protocol))) return faults
+  return [...faults, notSupported(child(path, 'protocol'), port.protocol, protocols)]
 }
 
 const addressTypes = ['FQDN', 'IPv4', 'IPv6']
@@ -177,10 +219,16 @@ export const endpointSlices: Behaviour = {
       fill(port, 'protocol', 'TCP')
     }
   },
-  validate(object) {
+  validate(object, old) {
     if (text(object.addressType) === '') return [required('addressType')]
-    if (addressTypes.includes(text(object.addressType))) return []
-    return [notSupported('addressType', object.addressType, addressTypes)]
+    if (!addressTypes.includes(text(object.addressType))) {
+      return [notSupported('addressType', object.addressType, addressTypes)]
+    }
+    // What was let in once may stay.
+    if (old !== undefined && equal(object.endpoints, old.endpoints)) return []
+    return items(object.endpoints).flatMap((endpoint, i) =>
+      checkEndpoint(endpoint, text(object.addressType), child(at('endpoints', i), 'addresses')),
+    )
   },
   prepareForUpdate(object, old) {
     // Labels say which service the slice belongs to, so they count as content.
@@ -190,4 +238,26 @@ export const endpointSlices: Behaviour = {
   validateUpdate: (object, old) =>
     object.addressType === old.addressType ? [] : [invalid('addressType', object.addressType, 'field is immutable')],
   hasGeneration: true,
+}
+
+const endpointAddressesMax = 100
+
+function checkEndpoint(endpoint: Fields, type: string, path: string): Fault[] {
+  const addresses = texts(endpoint.addresses)
+  if (addresses.length === 0) return [required(path, 'must contain at least 1 address')]
+  const faults = addresses.length > endpointAddressesMax ? [tooMany(path, addresses.length, endpointAddressesMax)] : []
+  if (type === 'FQDN') {
+    return [
+      ...faults,
+      ...addresses.flatMap((name, i) => checkSubdomain(name).map(why => invalid(at(path, i), name, why))),
+    ]
+  }
+  for (const [i, address] of addresses.entries()) {
+    const malformed = checkIP(address, at(path, i))
+    faults.push(...malformed)
+    if (malformed.length > 0) continue
+    if (isIPv6(address) !== (type === 'IPv6')) faults.push(invalid(path, address, `must be an ${type} address`))
+    faults.push(...checkEndpointIP(address, at(path, i)))
+  }
+  return faults
 }

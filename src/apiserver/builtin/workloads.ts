@@ -224,6 +224,8 @@ export const daemonSets: Behaviour = {
     }
     fill(spec, 'revisionHistoryLimit', 10)
     defaultPodTemplate(part(spec, 'template'))
+    // Written with whatever comes in, so that it has a writer like every other field.
+    setTemplateGeneration(object, templateGenerationOf(object))
   },
   prepareForCreate(object) {
     object.status = {

@@ -27,8 +27,9 @@ export interface ControllerParts {
 
 export function createControllers(world: World, { convertByWebhook, ca, onError }: ControllerParts): Controllers {
   const core = (plural: string) => need(world.registry, '', plural)
-  const server = createLocalClient(world, 'system:apiserver')
-  const as = (name: string) => createLocalClient(world, `system:serviceaccount:kube-system:${name}`)
+  const server = createLocalClient(world, 'system:apiserver', 'kube-apiserver')
+  const as = (name: string) =>
+    createLocalClient(world, `system:serviceaccount:kube-system:${name}`, 'kube-controller-manager')
   const definitions = need(world.registry, 'apiextensions.k8s.io', 'customresourcedefinitions')
   const places = {
     namespaces: core('namespaces'),

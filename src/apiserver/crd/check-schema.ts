@@ -19,8 +19,9 @@ export interface SchemaOptions {
 export function checkSchema(schema: Schema, path: string, options: SchemaOptions): Fault[] {
   const faults = [...(options.hasStatus ? rootFaults(schema, path) : [])]
   if (schema.nullable === true) faults.push(forbidden(child(path, 'nullable'), 'nullable cannot be true at the root'))
-  const structural = checkStructural(schema, path)
-  const shapeFaults = structural.length > 0 ? structural : checkDefaults(schema, path)
+  // What is written elsewhere cannot be judged here, and says nothing else worth telling.
+  const structural = usesReferences(schema) ? [] : checkStructural(schema, path)
+  const shapeFaults = structural.length > 0 || usesReferences(schema) ? structural : checkDefaults(schema, path)
   faults.push(...shapeFaults)
   const isSound = shapeFaults.length === 0 && !usesReferences(schema)
   const rules = isSound ? compileRules(nodeCompiler({})(schema)) : undefined

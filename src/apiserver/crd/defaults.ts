@@ -10,6 +10,12 @@ export function applyCRDDefaults(crd: KubeObject): void {
   const { webhook } = spec.conversion as Record<string, unknown>
   const client = isObject(webhook) ? webhook.clientConfig : undefined
   if (isObject(client) && isObject(client.service)) client.service.port ??= 443
+  if (!isObject(crd.status)) return
+  const { storedVersions } = crd.status
+  // Something is stored in some version, whatever anybody says.
+  if (Array.isArray(storedVersions) && storedVersions.length === 0) {
+    crd.status.storedVersions = withStoredVersion([], spec)
+  }
 }
 
 function nameDefaults(names: Record<string, unknown>): void {

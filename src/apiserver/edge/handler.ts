@@ -58,7 +58,7 @@ async function answer(parts: HandlerParts, wire: WireRequest): Promise<WireRespo
     authorizeRequest(parts, user, request)
     if (!request.isResource) {
       const response = await parts.servePath(request, wire, user)
-      if (response === undefined) throw noSuchPath()
+      if (response === undefined) throw unknownPath(parts.world, request.path)
       return response
     }
     const call = toCall(parts.world, request, wire, user, warnings)
@@ -170,6 +170,13 @@ function refuseMisplaced({ namespaced, storage }: Resource, request: ResourceReq
 function unknownKind({ registry }: World, { group, version }: ResourceRequest): StatusError {
   const isBuiltin = registry.kinds().some(kind => kind.group === group && kind.version === version && !kind.isCustom)
   return isBuiltin ? noSuchPath() : pageNotFound()
+}
+
+/** Below a built-in group somebody is at home who can say it as a Status; elsewhere nobody is. */
+function unknownPath({ registry }: World, path: string): StatusError {
+  const [, root, group = ''] = path.split('/')
+  const isBuiltin = root === 'apis' && registry.kinds().some(kind => kind.group === group && !kind.isCustom)
+  return root === 'api' || isBuiltin ? noSuchPath() : pageNotFound()
 }
 
 function refusal(parts: HandlerParts, wire: WireRequest, error: unknown, form: Representation): WireResponse {

@@ -174,6 +174,7 @@ const tooSlowResponse = refusal(timedOut('request did not complete within the al
 const faultResponse = refusal(internalError('the answer could not be sent').status)
 
 const nothing = Buffer.alloc(0)
+const noContent = 204
 
 type ReadBody = Buffer | 'too large' | 'too slow' | 'broken'
 
@@ -225,7 +226,7 @@ function send(request: Http2ServerRequest, response: Http2ServerResponse, answer
   if (response.writableEnded || response.destroyed) return
   const body = answer.body as Buffer
   writeHead(request, response, answer)
-  response.setHeader('content-length', body.length)
+  if (answer.code !== noContent) response.setHeader('content-length', body.length)
   if (request.method === 'HEAD') response.end()
   else response.end(body)
 }

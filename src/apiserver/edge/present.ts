@@ -6,6 +6,7 @@ import { stringify } from '../../json.ts'
 import type { Entry } from '../../store/store.ts'
 import { builtinDefinitions } from '../builtin/types.ts'
 import type { Answer, Call, FoundList } from '../call.ts'
+import type { ServedKind } from '../kinds/kind.ts'
 import { contentTypes, type Representation } from '../media.ts'
 import { type KubeObject, toAPIVersion } from '../object.ts'
 import { internalError, notAcceptable } from '../status.ts'
@@ -26,6 +27,8 @@ export async function present(
       return presentWatch(call, answer.open, form, clock)
     case 'status':
       return toResponse(answer.status.code ?? 200, answer.status, form)
+    case 'nothing':
+      return { code: 204, headers: {}, body: Buffer.alloc(0) }
     case 'entry':
       if (canSendStored(call, [answer.entry], form)) return stored(answer.code, [answer.entry.value, newline])
       return presentOne(call, answer.code, await readOne(call, answer.entry), form, now)
@@ -86,7 +89,17 @@ function joinList(call: Call, found: FoundList): Buffer[] {
 
 function listHead(call: Call, found: FoundList): Record<string, unknown> {
   const { kind } = call.served
-  return { kind: kind.listKind, apiVersion: toAPIVersion(kind.group, kind.version), metadata: listMetadata(found) }
+  return {
+    kind: kind.listKind,
+    apiVersion: toAPIVersion(kind.group, kind.version),
+    metadata: wholeListMetadata(kind, found),
+  }
+}
+
+/** A list of custom objects has no struct that would leave out an empty field. */
+function wholeListMetadata({ isCustom }: ServedKind, found: FoundList) {
+  const metadata = listMetadata(found)
+  return isCustom ? { continue: '', ...metadata } : metadata
 }
 
 function listMetadata(found: FoundList) {

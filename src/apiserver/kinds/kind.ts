@@ -77,6 +77,8 @@ export interface Behaviour {
   readonly validateNew?: (object: KubeObject) => Fault[]
   /** Faults of the change from old to new, beyond those of `validate`. */
   readonly validateUpdate?: (object: KubeObject, old: KubeObject) => Fault[]
+  /** Faults of a change of the status. */
+  readonly validateStatus?: (object: KubeObject, old: KubeObject) => Fault[]
   /** Warnings for the person who typed it (deprecated fields and the like). */
   readonly warnings?: (object: KubeObject) => string[]
   /** Field selectors beyond `metadata.name` and `metadata.namespace`. */

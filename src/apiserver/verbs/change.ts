@@ -4,12 +4,13 @@
 
 import type { Entry } from '../../store/store.ts'
 import type { Answer, Call, World } from '../call.ts'
+import { quote } from '../faults.ts'
 import { deletionRule } from '../kinds/deletion.ts'
 import { dropRepeatedOwners } from '../metadata.ts'
 import { clone, equal, type KubeObject } from '../object.ts'
 import { encodeObject, keyOf } from '../objects.ts'
 import type { WriteOptions } from '../options.ts'
-import { conflict, internalError, isStatus, modifiedMeanwhile, notFound } from '../status.ts'
+import { bareError, conflict, internalError, isStatus, modifiedMeanwhile, notFound } from '../status.ts'
 import { optionsObject, repeatedOwnersWarning } from './create.ts'
 import { recordManager } from './ownership.ts'
 import { applyDefaults, prepareChange, settleNamespace } from './prepare.ts'
@@ -127,6 +128,7 @@ function shouldVanish({ served }: Call, object: KubeObject, old: KubeObject): bo
 function refuseOtherVersion(call: Call, object: KubeObject, old: KubeObject): void {
   const name = call.request.name
   const asked = object.metadata.resourceVersion ?? ''
+  if (!/^\d*$/.test(asked)) throw bareError(`strconv.ParseUint: parsing ${quote(asked)}: invalid syntax`)
   if (asked !== '' && asked !== '0' && asked !== old.metadata.resourceVersion) {
     throw conflict(call.resource, name, modifiedMeanwhile)
   }

@@ -51,12 +51,11 @@ async function tryRemove(call: Call, world: World, options: DeleteOptions, entry
   await world.admission.mutate(admission)
   await world.admission.validate(admission)
 
-  const marked = mark(call, world, stored, options)
-  const goesNow = marked === 'now'
+  const { object: marked, goesNow } = mark(call, world, stored, options)
   if (options.dryRun) return goesNow ? success(call, stored, entry) : { type: 'object', code: 200, object: marked }
   if (goesNow) {
-    const result = await world.store.delete(entry.key, entry.revision, revision => encodeObject(stored, revision))
-    return result.ok ? success(call, stored, result.entry) : undefined
+    const result = await world.store.delete(entry.key, entry.revision, revision => encodeObject(marked, revision))
+    return result.ok ? success(call, marked, result.entry) : undefined
   }
   const code = options.orphanDependents === false ? 202 : 200
   if (equal(marked, stored)) return { type: 'entry', code, entry }
@@ -64,8 +63,14 @@ async function tryRemove(call: Call, world: World, options: DeleteOptions, entry
   return result.ok ? { type: 'entry', code, entry: result.entry } : undefined
 }
 
-/** The object as it waits for its end, or `now` when there is nothing to wait for. */
-function mark(call: Call, world: World, stored: KubeObject, options: DeleteOptions): KubeObject | 'now' {
+interface Marked {
+  readonly object: KubeObject
+  /** There is nothing to wait for. */
+  readonly goesNow: boolean
+}
+
+/** The object as it waits for its end, or as it is last seen: one that may be given time says that it had none. */
+function mark(call: Call, world: World, stored: KubeObject, options: DeleteOptions): Marked {
   const rule = deletionRule(call.served.kind)
   const object = clone(stored)
   const { metadata } = object
@@ -74,17 +79,18 @@ function mark(call: Call, world: World, stored: KubeObject, options: DeleteOptio
   const present = metadata.finalizers ?? []
   const finalizers = rule.hasNoDependants ? present : finalizersFor(present, options)
   const grace = isFirst ? (rule.graceSeconds?.(stored, options.gracePeriodSeconds) ?? 0) : graceLeft(stored, options)
-  if (grace === 0 && finalizers.length === 0 && !rule.isHeldBack?.(stored)) return 'now'
+  const goesNow = grace === 0 && finalizers.length === 0 && !rule.isHeldBack?.(stored)
+  if (goesNow && rule.graceSeconds === undefined) return { object: stored, goesNow }
 
   setFinalizers(object, finalizers)
   if (!isFirst) {
     shortenGrace(world, object, grace)
-    return object
+    return { object, goesNow }
   }
   metadata.deletionTimestamp = toTimestamp(new Date(world.now().getTime() + grace * 1000))
   metadata.deletionGracePeriodSeconds = grace
   if (metadata.generation !== undefined) metadata.generation = Number(metadata.generation) + 1
-  return object
+  return { object, goesNow }
 }
 
 /** Asking again can only shorten the wait. */

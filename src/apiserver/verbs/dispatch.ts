@@ -2,7 +2,7 @@
 
 import type { Answer, Call, World } from '../call.ts'
 import type { RequestVerb } from '../request.ts'
-import { methodNotAllowed, noSuchPath, StatusError } from '../status.ts'
+import { methodNotAllowed, noSuchPath, notFound, StatusError } from '../status.ts'
 import { create } from './create.ts'
 import { remove } from './delete.ts'
 import { removeCollection } from './delete-collection.ts'
@@ -14,6 +14,7 @@ import { KindChanged } from './settled-kind.ts'
 import { bindPod } from './subresources/binding.ts'
 import { evictPod } from './subresources/eviction.ts'
 import { finalizeNamespace } from './subresources/finalize.ts'
+import { readLog } from './subresources/log.ts'
 import { getScale, patchScale, updateScale } from './subresources/scale.ts'
 import { requestToken } from './subresources/token.ts'
 import { update } from './update.ts'
@@ -43,6 +44,7 @@ const subresources: Record<string, Partial<Record<RequestVerb, VerbFunction>>> =
   eviction: { create: evictPod },
   finalize: { update: finalizeNamespace },
   token: { create: requestToken },
+  log: { get: readLog },
 }
 
 export async function dispatch(call: Call, world: World): Promise<Answer> {
@@ -75,7 +77,8 @@ async function dispatchOnce(call: Call, world: World): Promise<Answer> {
 async function dispatchSubresource(call: Call, world: World): Promise<Answer> {
   const { subresource, verb } = call.request
   const served = call.served.kind.subresources.find(({ name }) => name === subresource)
-  if (served === undefined) throw noSuchPath()
+  if (served === undefined)
+    throw call.resource.storage.isCustom ? notFound(call.resource, call.request.name) : noSuchPath()
   if (!served.verbs.some(name => name === verb)) throw methodNotAllowed()
   const answer = subresources[subresource]?.[verb]
   if (answer !== undefined) return answer(call, world)

@@ -2,11 +2,19 @@
 // that is an update like any other.
 
 import { JSONSyntaxError, parseJSON, stringify } from '../../json.ts'
-import { type DecodedBody, decodeYAML, type Refuse, refuseWrongTypes, settleStrictness } from '../body.ts'
+import {
+  type DecodedBody,
+  decodeYAML,
+  otherKind,
+  type Refuse,
+  refuseOtherCustomKind,
+  refuseWrongTypes,
+  settleStrictness,
+} from '../body.ts'
 import type { Answer, Call, World } from '../call.ts'
 import { invalid } from '../faults.ts'
+import type { ServedKind } from '../kinds/kind.ts'
 import { parseMediaType } from '../media.ts'
-import { checkMetadataShape } from '../metadata.ts'
 import { isObject, type JSONValue, type KubeObject, setOwn, toAPIVersion } from '../object.ts'
 import { readWriteOptions, type WriteOptions } from '../options.ts'
 import { applyJSONPatch } from '../patch/json-patch.ts'
@@ -37,6 +45,11 @@ export async function patch(call: Call, world: World): Promise<Answer> {
     optionsKind: 'PatchOptions',
     transform: existing => {
       const result = applyPatch(call, language, existing, value)
+      // What a strategic patch changes is a struct, which knows its own kind whatever is written in it.
+      if (language === 'strategic' && isObject(result)) {
+        setOwn(result, 'apiVersion', existing.apiVersion)
+        setOwn(result, 'kind', existing.kind)
+      }
       const shown = call.served.kind.isCustom ? inOrder(result) : result
       const refuse: Refuse = language === 'strategic' ? why => unfitPatch(value, why) : why => unfit(shown, why)
       return patched(call, options, existing, { result, duplicates, refuse })
@@ -82,16 +95,15 @@ function patched(
 ): KubeObject {
   if (!isObject(result)) throw badRequest('the patch does not leave an object')
   const { kind } = call.served
-  const shape = checkMetadataShape(result)
-  if (shape !== undefined) throw refuse(shape)
-  const { apiVersion, kind: kindName, metadata, ...rest } = result
-  const expected = toAPIVersion(kind.group, kind.version)
-  if (apiVersion !== expected || kindName !== kind.kind) {
-    throw badRequest(
-      `the kind and version of an object cannot be patched: ${kind.kind} of ${expected} became ${String(kindName)} of ${String(apiVersion)}`,
-    )
+  refuseOtherKind(kind, result, refuse)
+  refuseWrongTypes(call.served, result, refuse)
+  const { apiVersion: _, kind: __, metadata, ...rest } = result
+  const object: KubeObject = {
+    kind: kind.kind,
+    apiVersion: toAPIVersion(kind.group, kind.version),
+    metadata: isObject(metadata) ? metadata : {},
+    ...rest,
   }
-  const object: KubeObject = { kind: kindName, apiVersion, metadata: isObject(metadata) ? metadata : {}, ...rest }
   for (const [field, value] of Object.entries(object.metadata)) {
     if (value === null) delete object.metadata[field as keyof KubeObject['metadata']]
   }
@@ -99,8 +111,18 @@ function patched(
   refuseOtherName(call, object)
   const faults = duplicates.map(path => `duplicate field "${path}"`)
   settleStrictness(call.served, object, faults, options.fieldValidation, call.warn, refuse)
-  if (!kind.isCustom) refuseWrongTypes(call.served, object, refuse)
   return object
+}
+
+function refuseOtherKind(kind: ServedKind, result: Record<string, unknown>, refuse: Refuse): void {
+  const expected = toAPIVersion(kind.group, kind.version)
+  const { apiVersion = expected, kind: given = kind.kind } = result
+  if (apiVersion === expected && given === kind.kind) return
+  if (!kind.isCustom) throw refuse(otherKind(kind, String(apiVersion), String(given)))
+  const metadata = isObject(result.metadata) ? result.metadata : {}
+  refuseOtherCustomKind(kind, { apiVersion: expected, kind: String(given), metadata })
+  const fault = invalid('apiVersion', apiVersion, `must be ${expected}`)
+  throw invalidObject(kind, String(metadata.name ?? ''), [fault])
 }
 
 /** What a patch makes of an object is shown whole when it is no object of its kind any more. */
@@ -152,6 +174,6 @@ function readYAML(bytes: Buffer): DecodedBody {
     return { value, textFaults: duplicates.map(path => `duplicate field "${path}"`) }
   } catch (error) {
     if (!(error instanceof JSONSyntaxError)) throw error
-    return decodeYAML(bytes)
+    return decodeYAML(bytes, 'error decoding YAML: ')
   }
 }

@@ -4,7 +4,13 @@
 import { refuseWrongTypes } from '../body.ts'
 import type { Call, World } from '../call.ts'
 import type { ServedKind } from '../kinds/kind.ts'
-import { checkMetadata, checkMetadataUpdate, toTimestamp } from '../metadata.ts'
+import {
+  checkMetadata,
+  checkMetadataUpdate,
+  checkQualifiedFinalizers,
+  finalizerWarnings,
+  toTimestamp,
+} from '../metadata.ts'
 import { clone, equal, type KubeObject, type ObjectMeta, setOwn } from '../object.ts'
 import { badRequest, invalidObject } from '../status.ts'
 
@@ -56,12 +62,25 @@ function refuseFaults(call: Call, object: KubeObject): void {
   if (!kind.isCustom) refuseWrongTypes(call.served, object)
   const faults = [
     ...checkMetadata(kind, object.metadata),
+    ...checkQualifiedFinalizers(kind, object.metadata),
     ...(kind.isCustom ? compiled.validate(object) : []),
     ...(kind.behaviour.validate?.(object) ?? []),
     ...(kind.behaviour.validateNew?.(object) ?? []),
   ]
-  if (faults.length > 0) throw invalidObject(kind, object.metadata.name ?? '', faults)
+  if (faults.length > 0) throw invalidObject(kindOfFaults(kind), object.metadata.name ?? '', faults)
+  warn(call, object)
+}
+
+function warn(call: Call, object: KubeObject, old?: KubeObject): void {
+  const { kind } = call.served
   for (const warning of kind.behaviour.warnings?.(object) ?? []) call.warn(warning)
+  if (!kind.isCustom || equal(object.metadata.finalizers ?? [], old?.metadata.finalizers ?? [])) return
+  for (const warning of finalizerWarnings(object.metadata)) call.warn(warning)
+}
+
+/** All events are of the core group inside, whichever group they came through. */
+function kindOfFaults(kind: ServedKind): { group: string; kind: string } {
+  return kind.group === 'events.k8s.io' && !kind.isCustom ? { group: '', kind: kind.kind } : kind
 }
 
 /** A create or an update through the main resource cannot touch the status, where status has a door of its own. */
@@ -76,11 +95,13 @@ export function prepareChange(call: Call, world: World, object: KubeObject, old:
   keepSystemFields(object, old)
   if (subresource === '' || subresource === 'scale' || subresource === 'approval')
     kind.behaviour.prepareForUpdate?.(object, old, contextOf(call, world))
-  if (hasGeneration(kind)) growGeneration(kind, object, old)
+  // Where a pod runs is no wish of its author.
+  if (hasGeneration(kind) && subresource !== 'binding') growGeneration(kind, object, old)
   if (!kind.isCustom) refuseWrongTypes(call.served, object)
   const faults = [
     ...checkMetadata(pathNames(kind), object.metadata),
     ...checkMetadataUpdate(object.metadata, old.metadata),
+    ...checkQualifiedFinalizers(kind, object.metadata, old.metadata),
   ]
   if (kind.isCustom) {
     faults.push(...(subresource === 'status' ? compiled.validateStatus(object, old) : compiled.validate(object, old)))
@@ -91,8 +112,9 @@ export function prepareChange(call: Call, world: World, object: KubeObject, old:
       ...(kind.behaviour.validateUpdate?.(object, old) ?? []),
     )
   }
-  if (faults.length > 0) throw invalidObject(kind, object.metadata.name ?? '', faults)
-  for (const warning of kind.behaviour.warnings?.(object) ?? []) call.warn(warning)
+  if (subresource === 'status') faults.push(...(kind.behaviour.validateStatus?.(object, old) ?? []))
+  if (faults.length > 0) throw invalidObject(kindOfFaults(kind), object.metadata.name ?? '', faults)
+  warn(call, object, old)
 }
 
 /** An object that exists may keep a name that today's rule would refuse. */
@@ -126,7 +148,6 @@ function keepSystemFields(object: KubeObject, old: KubeObject): void {
   metadata.uid ??= old.metadata.uid ?? ''
   if (old.metadata.creationTimestamp) metadata.creationTimestamp = old.metadata.creationTimestamp
   if (old.metadata.deletionTimestamp) metadata.deletionTimestamp = old.metadata.deletionTimestamp
-  else delete metadata.deletionTimestamp
   const grace = old.metadata.deletionGracePeriodSeconds
   if (grace !== undefined) metadata.deletionGracePeriodSeconds ??= grace
   if (old.metadata.generateName !== undefined) metadata.generateName ??= old.metadata.generateName
@@ -135,7 +156,7 @@ function keepSystemFields(object: KubeObject, old: KubeObject): void {
   delete metadata.selfLink
 }
 
-export function hasGeneration(kind: ServedKind): boolean {
+function hasGeneration(kind: ServedKind): boolean {
   return kind.isCustom || kind.behaviour.hasGeneration === true
 }
 
@@ -146,6 +167,6 @@ function growGeneration(kind: ServedKind, object: KubeObject, old: KubeObject): 
   if (changed) object.metadata.generation = Number(old.metadata.generation ?? 0) + 1
 }
 
-export function contextOf(call: Call, world: World) {
+function contextOf(call: Call, world: World) {
   return { now: world.now(), user: call.user, randomUUID: world.randomUUID }
 }

@@ -3,7 +3,7 @@
 
 import { readObject } from '../body.ts'
 import type { Answer, Call, World } from '../call.ts'
-import { invalid, quote, required } from '../faults.ts'
+import { invalid, quote } from '../faults.ts'
 import { clone, type KubeObject } from '../object.ts'
 import { keyOf } from '../objects.ts'
 import { readWriteOptions } from '../options.ts'
@@ -45,7 +45,7 @@ function refuseOtherName(call: Call, object: KubeObject): void {
   const { name } = call.request
   const given = object.metadata.name ?? ''
   if (given === '') {
-    throw invalidObject(call.served.kind, name, [required('metadata.name', 'name or generateName is required')])
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`)
   }
   if (given !== name) throw badRequest(`the name of the object (${given}) does not match the name on the URL (${name})`)
 }

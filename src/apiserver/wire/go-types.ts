@@ -1,14 +1,28 @@
 // A built-in object whose JSON does not fit its type never becomes an object on a real server: decoding stops at the
 // first field of a wrong type and says so in the words of Go's JSON package. A null fits everywhere.
 
+import { builtinDefinitions } from '../builtin/types.ts'
 import { isObject } from '../object.ts'
-import type { Field, MessageType, ValueType } from './message-types.ts'
+import { type Field, type MessageType, messageType, type ValueType } from './message-types.ts'
 import { toQuantity } from './quantity.ts'
 import { parseTime, timeLayouts } from './time.ts'
 
 /** What is wrong first, in the order the object was written; undefined when everything fits. */
 export function wrongType(object: Record<string, unknown>, type: MessageType): string | undefined {
   return inMessage(object, type, '')
+}
+
+/** `metadata` of an object whose other fields have no types known to Go. It is read by itself, so paths begin in it. */
+export function wrongMetadata(metadata: unknown): string | undefined {
+  if (metadata === undefined || metadata === null) return undefined
+  const type = messageType('io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta', builtinDefinitions)
+  if (!isObject(metadata)) return mismatch(metadata, 'v1.ObjectMeta', { struct: '', path: '' })
+  return type === undefined ? undefined : inMessage(metadata, type, '')
+}
+
+/** A field of a struct without a name that should have been a string. */
+export function wrongText(value: unknown, field: string): string {
+  return mismatch(value, 'string', { struct: '', path: field })
 }
 
 function inMessage(object: Record<string, unknown>, type: MessageType, path: string): string | undefined {

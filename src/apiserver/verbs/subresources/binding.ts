@@ -2,10 +2,11 @@
 
 import { readObject } from '../../body.ts'
 import type { Answer, Call, World } from '../../call.ts'
+import { describeFault, type Fault, notSupported, required } from '../../faults.ts'
 import { toTimestamp } from '../../metadata.ts'
 import { isObject, type KubeObject } from '../../object.ts'
 import { readWriteOptions } from '../../options.ts'
-import { badRequest, conflict, internalError, type Status } from '../../status.ts'
+import { badRequest, bareError, conflict, internalError, type Status } from '../../status.ts'
 import { changeObject } from '../change.ts'
 import { bodyKind } from './body-kind.ts'
 
@@ -14,9 +15,10 @@ export async function bindPod(call: Call, world: World): Promise<Answer> {
   const source = { bytes: call.body, contentType: call.headers.contentType }
   const isOwnKind = call.served.kind.kind === 'Binding'
   const binding = readObject(isOwnKind ? call.served : bodyKind(call), source, options.fieldValidation, call.warn)
-  const target = isObject(binding.target) ? binding.target : {}
-  const node = String(target.name ?? '')
-  if (node === '') throw badRequest('target.name is required: the node to bind the pod to')
+  if (!isOwnKind && binding.metadata.name !== call.request.name) {
+    throw badRequest('name in URL does not match name in Binding object')
+  }
+  const node = targetNode(binding)
 
   const pods = world.registry.find('', 'pods')
   const served = pods?.versions.get('v1')
@@ -32,9 +34,21 @@ export async function bindPod(call: Call, world: World): Promise<Answer> {
     options,
     optionsKind: 'UpdateOptions',
     transform: pod => assign(podCall, world, pod, binding, node),
+    // Nobody comes to own where a pod runs.
+    record: () => {},
   })
   const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }
   return { type: 'status', status }
+}
+
+function targetNode({ target }: KubeObject): string {
+  const { kind = '', name = '' } = isObject(target) ? target : {}
+  const faults: Fault[] = []
+  if (kind !== '' && kind !== 'Node') faults.push(notSupported('target.kind', kind, ['Node', '<empty>']))
+  if (name === '') faults.push(required('target.name'))
+  const told = faults.map(describeFault)
+  if (told.length > 0) throw bareError(told.length === 1 ? String(told[0]) : `[${told.join(', ')}]`)
+  return String(name)
 }
 
 function assign(call: Call, world: World, pod: KubeObject, binding: KubeObject, node: string): KubeObject {

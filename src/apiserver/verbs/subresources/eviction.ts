@@ -6,7 +6,7 @@ import { isObject, type KubeObject } from '../../object.ts'
 import { getObject, listObjects } from '../../objects.ts'
 import { readDeleteOptions, readWriteOptions } from '../../options.ts'
 import { fromLabelSelectorObject, type LabelSelectorObject } from '../../selectors/labels.ts'
-import { internalError, notFound, type Status, StatusError } from '../../status.ts'
+import { badRequest, internalError, notFound, type Status, StatusError } from '../../status.ts'
 import { removeObject } from '../delete.ts'
 import { bodyKind } from './body-kind.ts'
 
@@ -15,6 +15,7 @@ export async function evictPod(call: Call, world: World): Promise<Answer> {
   const source = { bytes: call.body, contentType: call.headers.contentType }
   const eviction = readObject(bodyKind(call), source, options.fieldValidation, call.warn)
   const { namespace, name } = call.request
+  if (eviction.metadata.name !== name) throw badRequest('name in URL does not match name in Eviction object')
   const pod = getObject(world.store, call.resource, namespace, name)
   if (pod === undefined) throw notFound(call.resource, name)
   if (!isFinished(pod)) refuseSpentBudgets(world, pod)
