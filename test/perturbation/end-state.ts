@@ -6,7 +6,7 @@ import { choiceOf, isBound, isLeaving, keyOf, type Observer, readyOf, type Store
 export function endStateOf(observer: Observer, interchangeable: readonly string[] = []): string[] {
   const called = (key: string) => (interchangeable.includes(key.replace('default/', '')) ? 'default/somebody' : key)
   const lines: string[] = []
-  for (const [key, pool] of observer.pools) lines.push(`${pool.kind} ${key}${leaving(pool)}`)
+  for (const [key, pool] of observer.pools) lines.push(`${key}${leaving(pool)}`)
   for (const [key, claim] of observer.claims) {
     const ready = readyOf(claim.status?.conditions)
     const address = choiceOf(claim) === undefined ? 'no choice' : 'a choice'

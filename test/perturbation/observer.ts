@@ -73,6 +73,7 @@ export class Observer {
   readonly claims = new Map<string, Stored>()
   readonly holds = new Map<string, Stored>()
   readonly reports = new Map<string, Stored>()
+  /** By kind, namespace and name. */
   readonly pools = new Map<string, Stored>()
   readonly namespaces = new Map<string, Stored>()
   readonly violations: string[] = []
@@ -91,8 +92,9 @@ export class Observer {
     const kept = this.#keptOf(object)
     if (kept === undefined) return
     const isGone = type === 'delete'
-    if (isGone) kept.delete(keyOf(object))
-    else kept.set(keyOf(object), object)
+    const key = kept === this.pools ? poolKey(object) : keyOf(object)
+    if (isGone) kept.delete(key)
+    else kept.set(key, object)
     if (kept === this.pools && !isGone)
       this.#spaces.set(poolKey(object), object.spec?.space ?? `own ${poolKey(object)}`)
     if (kept === this.holds) this.#seeHold(isGone ? undefined : object, before)

@@ -36,7 +36,7 @@ const quietTurns = 6
 /** More than a storm takes. */
 const turnsMax = 5_000
 /** Lines; a scenario with its fault takes some hundreds. */
-const historyMax = 4_000
+const historyMax = 2_000
 
 /** Somebody goes in circles. */
 export class Restless extends Error {
