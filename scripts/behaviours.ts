@@ -18,6 +18,7 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['pool-status', 'What pools say'],
   ['paused', 'Pauses'],
   ['hands', 'What people do by hand'],
+  ['takeover', 'What comes from elsewhere'],
   ['restarts', 'Crashes, restarts, late news'],
   ['versions', 'Older and later kinds'],
   ['reviews', 'Reviews'],

@@ -81,6 +81,7 @@ export interface ClaimDraft extends Draft {
   asking(address: string): ClaimDraft
   annotated(annotations: Readonly<Record<string, string>>): ClaimDraft
   guardedBy(...finalizers: string[]): ClaimDraft
+  ownedBy(owner: KubeObject): ClaimDraft
   paused(): ClaimDraft
 }
 
@@ -96,6 +97,7 @@ function claimDraft(object: Body): ClaimDraft {
     asking: address => next(annotated(object, { 'mooring.dev/requested-address': address })),
     annotated: annotations => next(annotated(object, annotations)),
     guardedBy: (...finalizers) => next({ metadata: { finalizers } }),
+    ownedBy: owner => next({ metadata: { ownerReferences: [ownerReferenceTo(owner)] } }),
     paused: () => next(annotated(object, pausedAnnotation)),
   }
 }
@@ -103,6 +105,17 @@ function claimDraft(object: Body): ClaimDraft {
 export function referenceTo(target: Draft | KubeObject) {
   const { apiVersion = '', kind, metadata } = 'object' in target ? (target as Draft).object : (target as KubeObject)
   return { apiGroup: apiVersion.split('/')[0], kind, name: metadata.name }
+}
+
+export function ownerReferenceTo({ apiVersion = '', kind = '', metadata }: KubeObject) {
+  return {
+    apiVersion,
+    kind,
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  }
 }
 
 export const aClaim = (version = 'v1beta2'): ClaimDraft =>

@@ -154,12 +154,12 @@ describe.each(bothPrefix)('The status of %s', (_, pool) => {
 describe('Pools that list the same addresses', () => {
   test('say so, both, until it is no longer true', async () => {
     const world = await aWorld()
-    const one = await world.create(aPool().withAddresses('10.0.1.0/25'))
-    const other = await world.create(aPool().withAddresses('10.0.1.100-10.0.1.200'))
+    const one = await world.create(aPool().withAddresses('172.31.77.0/25'))
+    const other = await world.create(aPool().withAddresses('172.31.77.100-172.31.77.200'))
     for (const pool of [one, other]) {
       await says(world, pool, 'Overlapping', { status: 'True', reason: 'AddressesShared' })
     }
-    await world.patch(other, { spec: { addresses: ['10.0.1.200'] } })
+    await world.patch(other, { spec: { addresses: ['172.31.77.200'] } })
     for (const pool of [one, other]) await says(world, pool, 'Overlapping', { status: 'False' })
   })
 })

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, aClusterAddressPool, anAddressFor, anAddressPool, aPool, type PoolDraft } from './builders.ts'
+import {
+  aClaim,
+  aCluster,
+  aClusterAddressPool,
+  anAddressFor,
+  anAddressPool,
+  aPool,
+  type PoolDraft,
+} from './builders.ts'
 import { addressOf, aServedClaim, holdsOf, isGone, isServed, reportIsGone, saysWhy, staysUnserved } from './promises.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
@@ -184,6 +192,19 @@ describe('A released address', () => {
     await world.delete(others)
     await isGone(world, claim)
     await aServedClaim(world, draft, '10.0.1.2')
+  })
+
+  test('goes back at once to a claim of another name for the same machine', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool().with({ addressReuseGracePeriodSeconds: 300 }))
+    const machine = await world.create(aCluster())
+    const others = await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+    const claim = await aServedClaim(world, aClaim().on(pool).ownedBy(machine), '10.0.1.2')
+    await world.delete(claim)
+    await world.delete(others)
+    await isGone(world, claim)
+    await isGone(world, others)
+    await aServedClaim(world, aClaim().on(pool).ownedBy(machine), '10.0.1.2')
   })
 
   test('without a rest is free at once, and nothing of it is left', async () => {
