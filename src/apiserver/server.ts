@@ -2,6 +2,7 @@
 // is passed in; what it gives is a function from request to response, and a life-cycle for its controllers.
 
 import type { Store } from '../store/store.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { createAdmission, resolveService } from './admission/chain.ts'
 import { createWebhookWire } from './admission/wire.ts'
 import { createAuthenticator } from './authn/authenticate.ts'
@@ -20,6 +21,7 @@ import { builtinResources } from './kinds/builtin-resources.ts'
 import { Registry } from './kinds/registry.ts'
 import { createLocalClient } from './local-client.ts'
 import { decodeEntry, getObject, listObjects } from './objects.ts'
+import { countRequests } from './request-metrics.ts'
 
 export interface APIServerOptions {
   readonly store: Store
@@ -32,6 +34,8 @@ export interface APIServerOptions {
   /** Told of faults that are nobody's input: something here is wrong. */
   readonly onError: (error: unknown, what: string) => void
   readonly inFlight?: InFlightLimits
+  /** Where numbers about requests and the store are kept, and what /metrics shows. */
+  readonly metrics?: Metrics
   /** What the product does at paths of its own when told to (POST), beside the Kubernetes API. */
   readonly actions?: Actions
 }
@@ -67,6 +71,8 @@ export function createAPIServer(options: APIServerOptions): APIServer {
   const admission = createAdmission({ store, registry, rbac, random, randomUUID }, wire.post)
   const world: World = { store, registry, admission, rbac, tokens, find, now, random, randomUUID }
   const isReady = { value: false }
+  const metrics = options.metrics ?? createMetrics()
+  const inFlight = createInFlight(options.inFlight)
 
   const handler = createHandler({
     world,
@@ -77,7 +83,8 @@ export function createAPIServer(options: APIServerOptions): APIServer {
       allowAnonymous: true,
     }),
     authorize: rbac.authorize,
-    inFlight: createInFlight(options.inFlight),
+    inFlight,
+    onAnswered: countRequests(metrics, { store, running: inFlight.running }),
     servePath: withActions(
       options.actions ?? {},
       createDocuments({
@@ -89,7 +96,7 @@ export function createAPIServer(options: APIServerOptions): APIServer {
           live: { ping: () => undefined, log: () => undefined, etcd: () => undefined },
           ready: { 'informer-sync': () => (isReady.value ? undefined : 'the controllers are starting') },
         },
-        metrics: () => '',
+        metrics: () => metrics.text(),
       }),
     ),
     onInternalError: onError,

@@ -8,12 +8,14 @@ import { dirname, join, resolve } from 'node:path'
 import { type KeptCertificates, keepCertificates, writeWhole } from '../apiserver/certificates/keep.ts'
 import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
 import { createListener, type Listener } from '../apiserver/edge/listener.ts'
-import { type APIServer, createAPIServer } from '../apiserver/server.ts'
+import { createAPIServer } from '../apiserver/server.ts'
 import { badRequest } from '../apiserver/status.ts'
 import { certificateCheckMs } from '../limits.ts'
-import { openStore } from '../store/lmdb.ts'
+import { type OpenOptions, openStore } from '../store/lmdb.ts'
 import { DamagedStoreError, type Store, StoreInUseError } from '../store/store.ts'
 import { createLog } from '../telemetry/log.ts'
+import { createMetrics, type Metrics, metricsContentType, secondsBounds } from '../telemetry/metrics.ts'
+import { measureProcess } from '../telemetry/process-metrics.ts'
 import { backupPath, writeBackup } from './backup.ts'
 import { startDesks, withdrawReviews } from './desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
@@ -44,8 +46,14 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
   const kubeconfig = resolve(options.kubeconfig ?? join(data, 'kubeconfig'))
   let fail: (error: unknown) => void = () => {}
 
-  const store = await openData(data, parseHistory(options.history), error => fail(error))
-  const undo: (() => Promise<void> | void)[] = [() => store.close()]
+  const metrics = createMetrics()
+  const commits = metrics.histogram('mooring_store_commit_seconds', 'Time of one sync to disk.', secondsBounds)
+  const store = await openData(data, {
+    historyMs: parseHistory(options.history),
+    onFatal: error => fail(error),
+    onCommit: tookMs => commits.observe(tookMs / 1000),
+  })
+  const undo: (() => Promise<void> | void)[] = [() => store.close(), measureProcess(metrics, new Date())]
   try {
     const certificates = keepPKI(data, listen)
     let address = ''
@@ -56,6 +64,7 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
       now: () => new Date(),
       random: Math.random,
       randomUUID,
+      metrics,
       actions: {
         [backupPath]: body => orderBackup(store, data, body.target),
       },
@@ -81,7 +90,7 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     } else {
       await withdrawReviews(server.handler, certificates)
     }
-    const page = await startDashboard(dashboard, server)
+    const page = await startDashboard(dashboard, metrics)
     undo.push(() => closeServer(page.server))
     const renewal = keepRenewing(certificates, listener)
     undo.push(() => clearInterval(renewal))
@@ -120,9 +129,9 @@ async function stopAll(undo: (() => Promise<void> | void)[]): Promise<void> {
   undo.length = 0
 }
 
-async function openData(data: string, historyMs: number, onFatal: (error: unknown) => void): Promise<Store> {
+async function openData(data: string, options: OpenOptions): Promise<Store> {
   try {
-    return await openStore(join(data, 'store'), { historyMs, onFatal })
+    return await openStore(join(data, 'store'), options)
   } catch (error) {
     if (isErrno(error, 'EACCES', 'EROFS', 'EPERM')) {
       throw new Failure(
@@ -205,14 +214,14 @@ async function bind<T>(flag: string, { host, port }: HostPort, listen: () => Pro
   }
 }
 
-async function startDashboard(address: HostPort, api: APIServer): Promise<{ server: Server; port: number }> {
+async function startDashboard(address: HostPort, metrics: Metrics): Promise<{ server: Server; port: number }> {
   const health: Record<string, string> = { '/healthz': 'ok', '/readyz': 'ok', '/livez': 'ok' }
   const server = createServer((request, response) => {
     const path = (request.url ?? '/').split('?')[0] ?? '/'
-    const body =
-      health[path] ?? (path === '/metrics' ? `mooring_store_revision ${api.world.store.revision}\n` : undefined)
+    const isMetrics = path === '/metrics'
+    const body = isMetrics ? metrics.text() : health[path]
     response.statusCode = body === undefined ? 404 : 200
-    response.setHeader('content-type', 'text/plain; charset=utf-8')
+    response.setHeader('content-type', isMetrics ? metricsContentType : 'text/plain; charset=utf-8')
     response.end(body ?? 'there is no such page\n')
   })
   const port = await bind('--dashboard', address, () => listenPlain(server, address))

@@ -25,6 +25,8 @@ export interface StoreOptions {
   readonly historyMs?: number
   readonly historyChangesMax?: number
   readonly historyBytesMax?: number
+  /** Told how long each sync of the backend took. */
+  readonly onCommit?: (tookMs: number) => void
   /** Called once when a write could not be made durable. The process should end: what is stored is now unknown. */
   readonly onFatal?: (error: Error) => void
   /** Called when a watcher's sink threw; that watch has been stopped. Unless told otherwise it ends the process. */
@@ -98,6 +100,7 @@ export class LogStore implements Store {
       historyMs: options.historyMs ?? historyMsDefault,
       historyChangesMax: options.historyChangesMax ?? historyChangesMaxDefault,
       historyBytesMax: options.historyBytesMax ?? historyBytesMaxDefault,
+      onCommit: options.onCommit ?? (() => {}),
       onFatal: options.onFatal ?? throwLater,
       onSinkError: options.onSinkError ?? throwLater,
     }
@@ -264,9 +267,11 @@ export class LogStore implements Store {
     if (writes.length === 0 && marks.length === 0 && trim === undefined) return
     const meta = this.#metaAfter(writes, marks)
     const rows = writes.map(write => write.row)
+    const startMs = this.#options.now()
     this.#inFlight = this.#backend.write({ rows, trim: trimmed, meta }).then(
       () => {
         this.#inFlight = undefined
+        this.#options.onCommit(this.#options.now() - startMs)
         this.#publish(writes, meta)
         for (const mark of marks) mark.settle(undefined)
         if (trim !== undefined) this.#advance(trim, trimmed.length)

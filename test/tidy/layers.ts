@@ -16,7 +16,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   controllers: ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube'],
   admission: ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube'],
   store: [],
-  apiserver: ['ip', 'store'],
+  apiserver: ['ip', 'telemetry', 'store'],
   web: ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube', 'controllers', 'admission', 'store', 'apiserver'],
   cli: ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube', 'controllers', 'admission', 'store', 'apiserver', 'web'],
   main: [

@@ -1,5 +1,6 @@
 // Documents at fixed paths: what is served, in which form, by which version, and whether all is well.
 
+import { metricsContentType } from '../../telemetry/metrics.ts'
 import { jwks, jwksPath, openIDConfiguration, openIDConfigurationPath } from '../authn/openid.ts'
 import type { Tokens } from '../authn/service-account-token.ts'
 import type { KeptCertificates } from '../certificates/keep.ts'
@@ -27,7 +28,7 @@ export interface DocumentParts {
   readonly certificates: KeptCertificates
   readonly address: () => string
   readonly health: HealthChecks
-  readonly metrics: () => Promise<string> | string
+  readonly metrics: () => string
 }
 
 export type ServePath = (request: PathRequest, wire: WireRequest) => Promise<WireResponse | undefined>
@@ -56,7 +57,7 @@ export function createDocuments(parts: DocumentParts): ServePath {
   }
 
   async function read(path: string, request: PathRequest, wire: WireRequest): Promise<WireResponse | undefined> {
-    if (path === '/metrics') return text(200, await parts.metrics())
+    if (path === '/metrics') return { ...text(200, parts.metrics()), headers: { 'content-type': metricsContentType } }
     if (path.startsWith('/openapi/')) return serveOpenAPI(openAPI, request, path, wire)
     const json = (document: object | undefined) => document && toResponse(200, document, formOf(request, wire))
     if (path === '/version') return json(versionInfo)

@@ -18,6 +18,7 @@ import {
   noSuchPath,
   pageNotFound,
   pageNotFoundReason,
+  qualified,
   StatusError,
 } from '../status.ts'
 import { dispatch } from '../verbs/dispatch.ts'
@@ -36,19 +37,35 @@ export interface HandlerParts {
   readonly inFlight: InFlight
   /** Documents at fixed paths: discovery, OpenAPI, health, version. */
   readonly servePath: (request: PathRequest, wire: WireRequest, user: UserInfo) => Promise<WireResponse | undefined>
+  /** Told of every answer, when it is ready to be sent. */
+  readonly onAnswered?: (answered: Answered) => void
   /** Told of faults that are ours, not the client's. */
   readonly onInternalError: (error: unknown, what: string) => void
 }
 
+export interface Answered {
+  /** As rules name it; the method in lower case where no resource was asked for. */
+  verb: string
+  /** The plural of a kind that is served, with its group; empty when none was asked for. */
+  resource: string
+  code: number
+  tookMs: number
+}
+
 export function createHandler(parts: HandlerParts): Handler {
   return async wire => {
-    const response = await compressed(wire, await answer(parts, wire))
+    const startMs = performance.now()
+    const answered: Answered = { verb: wire.method.toLowerCase(), resource: '', code: 0, tookMs: 0 }
+    const response = await compressed(wire, await answer(parts, wire, answered))
+    answered.code = response.code
+    answered.tookMs = performance.now() - startMs
+    parts.onAnswered?.(answered)
     const auditID = header(wire, 'audit-id') ?? parts.world.randomUUID()
     return { ...response, headers: { ...response.headers, 'audit-id': auditID } }
   }
 }
 
-async function answer(parts: HandlerParts, wire: WireRequest): Promise<WireResponse> {
+async function answer(parts: HandlerParts, wire: WireRequest, answered: Answered): Promise<WireResponse> {
   const warnings: string[] = []
   let form: Representation = plainJSON
   try {
@@ -62,6 +79,8 @@ async function answer(parts: HandlerParts, wire: WireRequest): Promise<WireRespo
       return response
     }
     const call = toCall(parts.world, request, wire, user, warnings)
+    answered.verb = request.verb
+    answered.resource = qualified(call.resource)
     form = negotiate(header(wire, 'accept'), request.query, { views: true, protobuf: !call.served.kind.isCustom })
     const response = await parts.inFlight.run(request, () => serve(parts.world, call, form))
     return withWarnings(response, warnings)

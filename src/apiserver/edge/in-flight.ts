@@ -7,6 +7,8 @@ import { tooManyRequests } from '../status.ts'
 import type { WireResponse } from './wire.ts'
 
 export interface InFlight {
+  /** How many there are right now. */
+  readonly running: Readonly<InFlightLimits>
   run(request: ResourceRequest, serve: () => Promise<WireResponse>): Promise<WireResponse>
 }
 
@@ -22,6 +24,7 @@ export function createInFlight(limits: InFlightLimits = defaults): InFlight {
   const running = { reads: 0, writes: 0, watches: 0 }
 
   return {
+    running,
     async run(request, serve) {
       const lane = laneOf(request)
       if (running[lane] >= limits[lane]) {
