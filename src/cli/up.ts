@@ -53,7 +53,7 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     onFatal: error => fail(error),
     onCommit: tookMs => commits.observe(tookMs / 1000),
   })
-  const undo: (() => Promise<void> | void)[] = [() => store.close(), measureProcess(metrics, new Date())]
+  const undo: (() => Promise<void> | void)[] = [() => store.close(), measureProcess(metrics)]
   try {
     const certificates = keepPKI(data, listen)
     let address = ''

@@ -3,12 +3,14 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { Metrics } from './metrics.ts'
 
+/** How often the loop is looked at. What is measured is the time between two looks, so this is taken off. */
+const probeMs = 20
 const nanosecondsPerSecond = 1e9
 const microsecondsPerSecond = 1e6
 
 /** Watches the event loop until the answered function is called. */
-export function measureProcess(metrics: Metrics, started: Date): () => void {
-  const delay = monitorEventLoopDelay({ resolution: 20 })
+export function measureProcess(metrics: Metrics): () => void {
+  const delay = monitorEventLoopDelay({ resolution: probeMs })
   delay.enable()
   metrics.total('process_cpu_seconds_total', 'Processor time used, by user and system together.', () => {
     const { user, system } = process.cpuUsage()
@@ -16,7 +18,7 @@ export function measureProcess(metrics: Metrics, started: Date): () => void {
   })
   metrics.gauge('process_resident_memory_bytes', 'Memory held by the process.', () => process.memoryUsage.rss())
   metrics.gauge('process_start_time_seconds', 'When the process began, in seconds of the epoch.', () =>
-    Math.round(started.getTime() / 1000),
+    Math.round(performance.timeOrigin / 1000),
   )
   metrics.gauge(
     'nodejs_heap_size_used_bytes',
@@ -25,9 +27,9 @@ export function measureProcess(metrics: Metrics, started: Date): () => void {
   )
   metrics.gauge('nodejs_eventloop_lag_seconds', 'Delay of the event loop since it was last asked.', () => {
     const values = {
-      '0.5': delay.percentile(50) / nanosecondsPerSecond,
-      '0.99': delay.percentile(99) / nanosecondsPerSecond,
-      '1': delay.max / nanosecondsPerSecond,
+      '0.5': toLag(delay.percentile(50)),
+      '0.99': toLag(delay.percentile(99)),
+      '1.0': toLag(delay.max),
     }
     delay.reset()
     return { label: 'quantile', values }
@@ -35,4 +37,8 @@ export function measureProcess(metrics: Metrics, started: Date): () => void {
   return () => {
     delay.disable()
   }
+}
+
+function toLag(nanoseconds: number): number {
+  return Math.max(nanoseconds / nanosecondsPerSecond - probeMs / 1000, 0)
 }
