@@ -3,7 +3,7 @@ import type { WireRequest } from '../../src/kube/wire.ts'
 import { aClaim, aCluster, aPool } from './builders.ts'
 import { claims, reports } from './kinds.ts'
 import { addressOf, aServedClaim, holdsOf, isGone, isServed, saysWhy } from './promises.ts'
-import { aWorld, type Stored, type World } from './world.ts'
+import { aWorld, isInProcess, type Stored, type World } from './world.ts'
 
 async function manyClaims(world: World, pool: Stored, count: number): Promise<void> {
   for (let made = 0; made < count; made += 50) {
@@ -33,14 +33,14 @@ describe('Many claims', () => {
     const world = await aWorld()
     const pool = await world.create(wide())
     let reported = 0
-    world.desk.killBefore(({ method, path }) => method === 'POST' && path.includes('/ipaddresses') && ++reported > 60)
-    await manyClaims(world, pool, 200)
-    await world.eventually(() => expect(reported).toBeGreaterThan(60))
+    world.desk.killBefore(({ method, path }) => method === 'POST' && path.includes('/ipaddresses') && ++reported > 40)
+    await manyClaims(world, pool, 100)
+    await world.eventually(() => expect(reported).toBeGreaterThan(40))
     await world.desk.kill()
     const before = await served(world)
-    expect(before.size).toBeLessThan(200)
+    expect(before.size).toBeLessThan(100)
     await world.desk.start()
-    const after = await allAreServed(world, pool, 200)
+    const after = await allAreServed(world, pool, 100)
     for (const [claim, address] of before) expect(after.get(claim)).toBe(address)
   })
 
@@ -48,8 +48,8 @@ describe('Many claims', () => {
     const world = await aWorld()
     const pool = await world.create(wide())
     await world.anotherDesk()
-    await manyClaims(world, pool, 150)
-    await allAreServed(world, pool, 150)
+    await manyClaims(world, pool, 100)
+    await allAreServed(world, pool, 100)
   })
 
   test('are each served once although watches are seconds late', async () => {
@@ -138,6 +138,9 @@ describe('A process that is killed', () => {
   })
 })
 
+/** On a shared server a desk also tends to what other tests left: their rests end, their claims go. */
+const ownWrites = ({ desk, home }: World) => desk.writes.filter(write => isInProcess || write.includes(home))
+
 describe('Nothing is written', () => {
   async function aWorldAtRest(): Promise<World> {
     const world = await aWorld()
@@ -161,25 +164,25 @@ describe('Nothing is written', () => {
 
   test('by a world at rest', async () => {
     const world = await aWorldAtRest()
-    const before = world.desk.writes.length
+    const before = ownWrites(world).length
     await world.pass(60_000)
-    expect(world.desk.writes.slice(before)).toEqual([])
+    expect(ownWrites(world).slice(before)).toEqual([])
   })
 
   test('by a restart, which looks at everything once', async () => {
     const world = await aWorldAtRest()
     await world.desk.stop()
-    const before = world.desk.writes.length
+    const before = ownWrites(world).length
     await world.desk.start()
     await world.pass(10_000)
-    expect(world.desk.writes.slice(before)).toEqual([])
+    expect(ownWrites(world).slice(before)).toEqual([])
   })
 
   test('when watches end and begin again', async () => {
     const world = await aWorldAtRest()
-    const before = world.desk.writes.length
+    const before = ownWrites(world).length
     world.desk.endWatches()
     await world.pass(10_000)
-    expect(world.desk.writes.slice(before)).toEqual([])
+    expect(ownWrites(world).slice(before)).toEqual([])
   })
 })
