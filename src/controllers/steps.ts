@@ -47,7 +47,7 @@ export async function takeHold(world: World, spec: HoldSpec): Promise<KubeObject
 /** T2: a hold that was found, not made, is touched before a choice rests on it: whoever saw it as a stray is too late. */
 export async function renewHold(world: World, hold: Hold): Promise<void> {
   const annotations = { [renewedAnnotation]: new Date(world.clock.now()).toISOString() }
-  await patchHold(world, hold, { metadata: { annotations } })
+  await patchHold(world, hold, { metadata: { annotations, finalizers: withFinalizer(hold) } })
 }
 
 /** T3: out of quarantine, by its former owner. */
@@ -168,16 +168,14 @@ export async function expireHold(world: World, hold: Hold): Promise<void> {
   await world.client.delete(holds, { name }, { uid, resourceVersion })
 }
 
-/** T14: taken in this very pass, and only then seen to be somebody else's. */
+/** T14: taken in this very pass, and only then seen to be somebody else's. It is never there without its guard. */
 export async function giveBackHold(world: World, made: KubeObject): Promise<void> {
-  const { name = '', uid = '' } = made.metadata
-  const answer = await world.client.mergePatch(
-    holds,
-    { name },
-    { metadata: { finalizers: [] } },
-    { resourceVersion: made.metadata.resourceVersion ?? '', uid },
-  )
-  await world.client.delete(holds, { name }, { uid, resourceVersion: answer.metadata.resourceVersion ?? '' })
+  const { name = '', uid = '', resourceVersion = '' } = made.metadata
+  await world.client.delete(holds, { name }, { uid, resourceVersion })
+  const left = await world.client.get(holds, { name })
+  if (left === undefined || left.metadata.uid !== uid) return
+  const version = { uid, resourceVersion: left.metadata.resourceVersion ?? '' }
+  await world.client.mergePatch(holds, { name }, { metadata: { finalizers: [] } }, version)
 }
 
 function withFinalizer(hold: Hold): readonly string[] {
