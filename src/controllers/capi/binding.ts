@@ -91,7 +91,8 @@ export type Plan =
   | { readonly kind: 'leave alone' }
   /** The claim once had an address and nothing in view says which: ask the API server before anything else. */
   | { readonly kind: 'recall' }
-  | { readonly kind: 'refuse'; readonly refusal: Refusal }
+  /** With `held`, the hold on whose account: it is looked at where it is kept before a word is said about it. */
+  | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly held?: Hold }
   /** Everything is in place and said. */
   | { readonly kind: 'keep' }
   | { readonly kind: 'bind'; readonly pool: Pool; readonly ip: IP; readonly by: Taking }
@@ -163,7 +164,7 @@ function bindTo(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, world: Pi
   }
   if (hold.state === 'quarantined' && wasLeftBy(claim, hold))
     return { kind: 'bind', pool, ip, by: { how: 'regain', hold } }
-  return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold) }
+  return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold), held: hold }
 }
 
 async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: CapiWorld): Promise<PassResult> {
@@ -177,10 +178,10 @@ async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: Capi
     case 'recall':
       return recall(claim, seen, world)
     case 'refuse':
+      if (plan.held !== undefined && (await isOutdated(plan.held, world))) return again()
       // A release, a larger pool, an end of quarantine wakes it; the oldest first.
       world.waiting.add(identityKey(seen.identity), key, claim.metadata.creationTimestamp)
-      await sayWhyNot(world, claim, plan.refusal)
-      return done()
+      return sayWhyNot(world, claim, plan.refusal)
     case 'bind':
       return bind(claim, plan, seen, world)
   }
@@ -273,13 +274,21 @@ async function report(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, wor
     // It belongs to an earlier claim of this name.
     if (!isOursOrNobodys(found, claim)) return sweepReport(keyOfClaim(claim), world)
     if (!shows(found, { ip, bits: pool.bits }) || !isSamePool(found, claim)) {
-      await sayWhyNot(world, claim, reportShowsOther(found, address))
-      return done()
+      return sayWhyNot(world, claim, reportShowsOther(found, address))
     }
     if (!isAdopted(found, claim)) await adoptReport(world, found, claim, pool)
   }
   await sayAllocated(world, claim, address)
   return done()
+}
+
+/** Whether the hold is no longer what the view shows; the view then knows better. */
+async function isOutdated({ metadata }: Hold, { client, caches }: CapiWorld): Promise<boolean> {
+  const seen = caches.holds.get(metadata.name)
+  const live = await client.get(holdKind, { name: metadata.name })
+  if (live === undefined) caches.holds.unlearn(metadata.name, seen)
+  else caches.holds.learn(live)
+  return caches.holds.get(metadata.name) !== seen
 }
 
 /** Rule 3: a claim that was bound is not given another address on the word of a cache. */
@@ -292,8 +301,7 @@ async function recall(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Prom
   const found = observe(claim, seen.identity, world)
   if (witnessOf(claim, found) !== undefined) return again()
   if (claim.addressName !== '') {
-    await sayWhyNot(world, claim, lostAddress(claim))
-    return done()
+    return sayWhyNot(world, claim, lostAddress(claim))
   }
   const { pool } = found
   if (pool === undefined || isMalformed(pool)) return done()

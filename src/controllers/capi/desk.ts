@@ -27,7 +27,7 @@ import { Ledger } from '../ledger.ts'
 import { claimOf, holdOf, poolOf } from '../parsed.ts'
 import { addPoolCapacity } from '../pool/watches.ts'
 import { reconcileClaim } from './binding.ts'
-import { type CapiWorld, createCaches, followLedger, oldestFirst, Waiting } from './world.ts'
+import { type CapiWorld, createCaches, followLedger, LastWords, oldestFirst, Waiting } from './world.ts'
 
 export interface DeskParts {
   readonly client: Client
@@ -56,7 +56,7 @@ export function addCapiDesk(parts: DeskParts): CapiWorld {
   const ledger = new Ledger(space => {
     for (const pool of spacesOfPools.get(space) ?? []) wake(pool)
   })
-  const world: CapiWorld = { client, clock, random, recorder, caches, ledger, waiting }
+  const world: CapiWorld = { client, clock, random, recorder, caches, ledger, waiting, lastWords: new LastWords() }
   followLedger(caches, ledger)
 
   binding = manager.addReconciler(

@@ -5,6 +5,7 @@ import { setCondition } from '../../api/condition.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { claimReasons, readyCondition } from '../../api/names.ts'
 import type { Refusal, RefusalReason } from '../../ipam/refusal.ts'
+import { after, done, type PassResult } from '../../runtime/reconciler.ts'
 import { sayStatus } from '../steps.ts'
 import { type CapiWorld, timestamp } from './world.ts'
 
@@ -15,10 +16,23 @@ export async function sayAllocated(world: CapiWorld, claim: IPAddressClaim, addr
   if (isNew) tell(world, claim, 'Normal', claimReasons.allocated, message)
 }
 
-export async function sayWhyNot(world: CapiWorld, claim: IPAddressClaim, refusal: Refusal): Promise<void> {
+/**
+ * Another desk may see it differently, and overwrite what is said here as soon as it reads it. Nobody insists at once: by
+ * then one of the two views is newer.
+ */
+export async function sayWhyNot(world: CapiWorld, claim: IPAddressClaim, refusal: Refusal): Promise<PassResult> {
   const reason = toReason(refusal.reason)
+  const word = `${claim.metadata.uid} ${refusal.message}`
+  const patienceMs = world.lastWords.msUntil(word, world.clock.monotonicMs())
+  if (patienceMs > 0 && !isSaid(claim, reason, refusal.message)) return after(patienceMs)
   const isNew = await say(world, claim, 'False', reason, refusal.message, claim.addressName)
+  if (isNew) world.lastWords.add(word, world.clock.monotonicMs())
   if (isNew) tell(world, claim, 'Warning', reason, refusal.message)
+  return done()
+}
+
+function isSaid({ conditions }: IPAddressClaim, reason: string, message: string): boolean {
+  return conditions.some(one => one.type === readyCondition && one.reason === reason && one.message === message)
 }
 
 function toReason(reason: RefusalReason): string {
