@@ -26,6 +26,11 @@ const found: readonly Found[] = [
     scenario: 'an address goes from one claim to another, after a rest',
     plan: { desks: 2, faults: [eventsLate('ipaddressclaims', 2)] },
   },
+  {
+    what: 'a desk that does not hear that an address was given on does not deny it to who has it',
+    scenario: 'a race for the last address',
+    plan: { desks: 2, patienceMs: 3_000, faults: [eventsLate('holds', 1)] },
+  },
 ]
 
 test.each(found)('$what', async ({ what, scenario: name, seed = 0, plan }) => {

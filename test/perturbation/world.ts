@@ -187,8 +187,11 @@ export class PerturbedWorld {
 
   /** The process ends without a word; another one starts, perhaps into the past. */
   restart(actor: ActorName, view?: OldView): void {
+    const desk = this.#desks.get(actor)
+    // Dead already, and about to be born.
+    if (desk === undefined) return
     this.note(actor, 'crashes')
-    this.#desks.get(actor)?.life.die()
+    desk.life.die()
     this.#desks.delete(actor)
     this.clock.setTimer(birthMs, () => this.#startDesk(actor, view))
   }
