@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { aClaim, aGlobalPool, aPool, type PoolDraft } from './builders.ts'
 import { claims, events, reports } from './kinds.ts'
-import { aServedClaim, isGone, isServed, saysWhy, staysUnserved } from './promises.ts'
+import { aServedClaim, holdsOf, isGone, isServed, reportIsGone, saysWhy, staysUnserved } from './promises.ts'
 import { aWorld, type World } from './world.ts'
 
 const bothKinds: readonly (readonly [string, () => PoolDraft])[] = [
@@ -239,6 +239,47 @@ describe('A claim', () => {
     const there = await world.anotherNamespace()
     await aServedClaim(world, aClaim().named('twin').on(pool), '10.0.1.2')
     await aServedClaim(world, aClaim().named('twin').on(pool).in(there), '10.0.1.3')
+  })
+})
+
+describe('A claim that is deleted', () => {
+  test.each(['Foreground', 'Orphan'] as const)('with its dependents handled as %s leaves nothing behind', async how => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = await aServedClaim(world, aClaim().on(pool))
+    await world.delete(claim, how)
+    await isGone(world, claim)
+    await reportIsGone(world, claim)
+    await world.eventually(async () => expect(await holdsOf(world, pool)).toEqual([]))
+  })
+
+  test('again and again under one name is served each time', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool().withAddresses('10.0.1.7'))
+    const draft = aClaim().on(pool)
+    for (let i = 0; i < 5; i++) {
+      await aServedClaim(world, draft, '10.0.1.7')
+      await world.delete(draft)
+      await isGone(world, draft)
+    }
+  })
+
+  test('in the moment in which it is made leaves nothing behind', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const made = Array.from({ length: 20 }, () => aClaim().on(pool))
+    await Promise.all(
+      made.map(async claim => {
+        await world.create(claim)
+        await world.delete(claim)
+      }),
+    )
+    await world.eventually(async () => {
+      expect(await world.list(claims)).toEqual([])
+      expect(await world.list(reports)).toEqual([])
+      expect(await holdsOf(world, pool)).toEqual([])
+    })
+    await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
   })
 })
 

@@ -41,7 +41,7 @@ export interface World extends Ground {
   report(claim: Thing): Promise<Stored | undefined>
   list(kind: Kind): Promise<Stored[]>
   patch(thing: Thing, patch: object, subresource?: 'status'): Promise<Stored>
-  delete(thing: Thing): Promise<void>
+  delete(thing: Thing, propagation?: 'Foreground' | 'Orphan'): Promise<void>
   /** Until it does not throw; what it threw last is the failure. */
   eventually<T>(look: () => Promise<T> | T, withinMs?: number): Promise<T>
   /** Holds now, and at every look for so long. */
@@ -109,9 +109,9 @@ function onGround(ground: Ground): World {
       const { kind, ref } = placed(thing)
       return (await client.mergePatch(kind, ref, patch, { ...(subresource && { subresource }) })) as Stored
     },
-    async delete(thing) {
+    async delete(thing, propagation) {
       const { kind, ref } = placed(thing)
-      await client.delete(kind, ref)
+      await client.delete(kind, ref, { ...(propagation && { propagation }) })
     },
     async eventually(look, withinMs = eventuallyMs) {
       for (let leftMs = withinMs; ; leftMs -= lookEveryMs) {

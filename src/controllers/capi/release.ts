@@ -6,10 +6,12 @@
 //          whoever put it there is not done with the address. A Cluster or pool that is gone does not.
 
 import type { Hold } from '../../api/hold.ts'
+import type { IPAddress } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
-import { releaseAddressFinalizer } from '../../api/names.ts'
+import { protectAddressFinalizer, releaseAddressFinalizer } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
-import { parseIP } from '../../ip/address.ts'
+import { bitsOf, isSameIP, parseIP } from '../../ip/address.ts'
+import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import { holds as holdKind, reports as reportKind } from '../kinds.ts'
@@ -60,11 +62,10 @@ async function releaseReport(
   held: readonly Hold[],
   world: CapiWorld,
 ): Promise<void> {
-  const { namespace, name, uid } = claim.metadata
+  const { namespace, name } = claim.metadata
   const object = await world.client.get(reportKind, { namespace, name })
   const report = object && reportOf(object)
-  if (report === undefined || isMalformed(report)) return
-  if (!report.metadata.ownerReferences.some(owner => owner.uid === uid)) return
+  if (report === undefined || isMalformed(report) || !isReportOf(report, claim, pool)) return
   const ip = parseIP(report.address)
   if (pool !== undefined && !isMalformed(ip) && ip.family === pool.family && held.length === 0) {
     const spec = {
@@ -78,6 +79,20 @@ async function releaseReport(
     await parkHold(world, spec, pool.quarantineSeconds)
   }
   await removeReport(world, report)
+}
+
+/**
+ * It names the claim; or it names none, and carries our finalizer or shows the claim's choice: when a claim is deleted in the
+ * foreground, the garbage collector takes its name off what the pool owns too, at any moment.
+ */
+function isReportOf(report: IPAddress, claim: IPAddressClaim, pool: Pool | undefined): boolean {
+  const { ownerReferences, finalizers } = report.metadata
+  const owners = ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
+  if (owners.length > 0) return owners.some(({ uid }) => uid === claim.metadata.uid)
+  if (finalizers.includes(protectAddressFinalizer)) return true
+  const [shown, chosen] = [parseIP(report.address), parseIP(claim.choice ?? '')]
+  if (isMalformed(shown) || isMalformed(chosen) || shown.family !== chosen.family) return false
+  return isSameIP(firstIP({ ip: shown, bits: pool?.bits ?? bitsOf(shown.family) }), chosen)
 }
 
 async function rest(hold: Hold, pool: Pool | undefined, world: CapiWorld): Promise<void> {
