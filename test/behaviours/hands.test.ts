@@ -199,6 +199,25 @@ describe('A claim in use', () => {
     await world.always(async () => expect(await world.report(claim)).toBeUndefined())
   })
 
+  test('that lost its choice and its IPAddress, and has two holds, says so and chooses neither', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = await aServedClaim(world, aClaim().on(pool))
+    await world.desk.stop()
+    const [hold] = await holdsOf(world, pool)
+    await world.patch(claim, { metadata: { annotations: { [choice]: null } } })
+    const shown = await report(world, claim)
+    await world.patch(shown, { metadata: { finalizers: null } })
+    await world.delete(shown)
+    await world.create(likeHold(hold, '10.0.1.9'))
+    await world.desk.start()
+    await saysWhy(world, claim, 'AllocationFailed', 'several addresses')
+    await world.always(async () => expect(await holdsOf(world, pool)).toHaveLength(2))
+    await world.patch(claim, { metadata: { annotations: { [choice]: '10.0.1.1' } } })
+    await isServed(world, claim, '10.0.1.1')
+    await world.eventually(async () => expect(await holdsOf(world, pool)).toHaveLength(1))
+  })
+
   test('that loses our finalizer gets it back', async () => {
     const world = await aWorld()
     const claim = await aServedClaim(world, aClaim().on(await world.create(aPool())))
@@ -312,12 +331,9 @@ describe('A hold', () => {
     const pool = await world.create(aPool())
     await aServedClaim(world, aClaim().on(pool))
     const [hold] = await holdsOf(world, pool)
-    const { uid: _, resourceVersion: __, ...metadata } = hold?.metadata ?? {}
-    const name = hold?.metadata.name?.replace('10-0-1-1', '10-0-1-9') ?? ''
-    const claimRef = { ...hold?.spec.claimRef, name: 'nobody', uid: 'nobody' }
-    const stray = { ...hold, metadata: { ...metadata, name }, spec: { ...hold?.spec, address: '10.0.1.9', claimRef } }
-    await world.create(stray as Stored)
-    await isGone(world, stray as Stored)
+    const stray = likeHold(hold, '10.0.1.9', { name: 'nobody', uid: 'nobody' })
+    await world.create(stray)
+    await isGone(world, stray)
   })
 
   test('keeps an address that its claim asked for from nobody: a claim that comes with a choice gets exactly that', async () => {
@@ -338,6 +354,16 @@ describe('A hold', () => {
     await staysUnserved(world, twin, 1_000)
   })
 })
+
+/** Another hold like this one, on another address. */
+function likeHold(hold: Stored | undefined, address: string, claim: object = {}): Stored {
+  if (hold === undefined) throw new Error('nothing is held')
+  const { uid: _, resourceVersion: __, ...metadata } = hold.metadata
+  const [was, is] = [hold.spec.address, address].map(text => text.replaceAll('.', '-'))
+  const name = metadata.name?.replace(was, is) ?? ''
+  const spec = { ...hold.spec, address, claimRef: { ...hold.spec.claimRef, ...claim } }
+  return { ...hold, metadata: { ...metadata, name }, spec }
+}
 
 async function report(world: World, claim: Stored): Promise<Stored> {
   const found = await world.report(claim)

@@ -71,6 +71,8 @@ export interface Seen {
   readonly holds: readonly Hold[]
   /** The IPAddress of the claim's name. */
   readonly report: IPAddress | undefined
+  /** Holds and report are what the API server answered, not what a view shows. */
+  readonly isLive?: boolean
 }
 
 export function observe(claim: IPAddressClaim, identity: Identity, { caches }: CapiWorld): Seen {
@@ -89,7 +91,7 @@ export function observe(claim: IPAddressClaim, identity: Identity, { caches }: C
 export type Plan =
   /** Paused, waiting for a Cluster, or served by a pool that is no more: not a word, not a write. */
   | { readonly kind: 'leave alone' }
-  /** The claim once had an address and nothing in view says which: ask the API server before anything else. */
+  /** The claim once had an address and does not say which: ask the API server before anything else. */
   | { readonly kind: 'recall' }
   /** With `held`, the hold on whose account: it is looked at where it is kept before a word is said about it. */
   | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly held?: Hold }
@@ -113,10 +115,12 @@ export function decide(
   if (isMalformed(pool)) return { kind: 'refuse', refusal: poolMalformed(seen.identity, pool.malformed) }
   if (pool.isPaused) return { kind: 'leave alone' }
 
+  if (claim.choice === undefined && wasBound(claim) && seen.isLive !== true) return { kind: 'recall' }
   const witness = witnessOf(claim, seen)
+  if (witness === 'several') return { kind: 'refuse', refusal: severalHolds() }
   if (witness === 'unreadable') return { kind: 'refuse', refusal: unreadableChoice(claim) }
   if (witness !== undefined) return bindTo(claim, pool, firstIP({ ip: witness, bits: pool.bits }), seen, world)
-  if (wasBound(claim)) return { kind: 'recall' }
+  if (claim.addressName !== '') return { kind: 'refuse', refusal: lostAddress(claim) }
 
   const namespace = world.caches.namespaces.get(claim.metadata.namespace)
   const choice = choose(pool, world.ledger.indexOf(pool.space), {
@@ -135,10 +139,13 @@ export function decide(
 }
 
 /** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or nobody, then a hold. */
-function witnessOf(claim: IPAddressClaim, { report, holds }: Seen): IP | 'unreadable' | undefined {
+function witnessOf(claim: IPAddressClaim, seen: Seen): IP | 'unreadable' | 'several' | undefined {
+  const { report } = seen
   if (claim.choice !== undefined) return readable(claim.choice)
   if (report !== undefined && isOursOrNobodys(report, claim)) return readable(report.address)
-  return holds.find(hold => hold.state === 'held')?.ip
+  const [first, ...others] = seen.holds.filter(hold => hold.state === 'held')
+  // Rule 3: of a claim that was never bound any of them will do; of one that was, nobody knows which it had.
+  return others.length > 0 && seen.isLive === true ? 'several' : first?.ip
 }
 
 function readable(text: string): IP | 'unreadable' {
@@ -293,20 +300,23 @@ async function isOutdated({ metadata }: Hold, { client, caches }: CapiWorld): Pr
 
 /** Rule 3: a claim that was bound is not given another address on the word of a cache. */
 async function recall(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Promise<PassResult> {
+  const { client, caches } = world
   const { namespace, name, uid } = claim.metadata
-  const object = await world.client.get(reportKind, { namespace, name })
-  if (object !== undefined) world.caches.reports.learn(object)
-  const { items } = await world.client.list(holdKind, { labelSelector: `${claimUidLabel}=${uid}` })
-  for (const item of items) world.caches.holds.learn(item)
-  const found = observe(claim, seen.identity, world)
-  if (witnessOf(claim, found) !== undefined) return again()
-  if (claim.addressName !== '') {
-    return sayWhyNot(world, claim, lostAddress(claim))
+  const object = await client.get(reportKind, { namespace, name })
+  if (object !== undefined) caches.reports.learn(object)
+  const { items } = await client.list(holdKind, { labelSelector: `${claimUidLabel}=${uid}` })
+  for (const item of items) caches.holds.learn(item)
+  const report = object && reportOf(object)
+  const live: Seen = {
+    ...seen,
+    isLive: true,
+    report: report === undefined || isMalformed(report) ? undefined : report,
+    holds: items.flatMap(item => {
+      const hold = holdOf(item)
+      return isMalformed(hold) || hold.claim.uid !== uid ? [] : [hold]
+    }),
   }
-  const { pool } = found
-  if (pool === undefined || isMalformed(pool)) return done()
-  const fresh = decide({ ...claim, metadata: { ...claim.metadata, finalizers: [] } }, found, world)
-  return fresh.kind === 'recall' ? done() : settle(claim, fresh, found, world)
+  return settle(claim, decide(claim, live, world), live, world)
 }
 
 function wasBound(claim: IPAddressClaim): boolean {
@@ -391,6 +401,11 @@ function unreadableChoice({ choice }: IPAddressClaim): Refusal {
     'NotAnAddress',
     `the annotation mooring.dev/address says ${JSON.stringify(choice)}, which is no address: remove it`,
   )
+}
+
+function severalHolds(): Refusal {
+  const why = 'several addresses are held in the name of this claim, and nothing says which one it had'
+  return refuse('AddressInUse', `${why}: set the annotation mooring.dev/address, or make a new claim`)
 }
 
 function lostAddress({ addressName }: IPAddressClaim): Refusal {
