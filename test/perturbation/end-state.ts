@@ -26,7 +26,7 @@ export function endStateOf(observer: Observer, interchangeable: readonly string[
     const { claimRef } = hold.spec ?? {}
     const holder = `${claimRef?.namespace}/${claimRef?.name}`
     lines.push(
-      `hold of ${called(holder)}: ${hold.status?.state}, finalizers [${hold.metadata.finalizers}]${leaving(hold)}`,
+      `hold of ${called(holder)}: ${hold.status?.state}, finalizers [${hold.metadata.finalizers?.join()}]${leaving(hold)}`,
     )
   }
   return lines.toSorted()

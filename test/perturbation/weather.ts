@@ -301,7 +301,7 @@ export class Weather {
   }
 
   #relist(kind: string): void {
-    for (const stream of [...this.#streams]) if (stream.kind === kind) stream.cut('gone', '')
+    for (const stream of this.#streams) if (stream.kind === kind) stream.cut('gone', '')
   }
 }
 
