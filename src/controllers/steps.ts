@@ -173,9 +173,13 @@ export async function giveBackHold(world: World, made: KubeObject): Promise<void
   const { name = '', uid = '', resourceVersion = '' } = made.metadata
   await world.client.delete(holds, { name }, { uid, resourceVersion })
   const left = await world.client.get(holds, { name })
-  if (left === undefined || left.metadata.uid !== uid) return
-  const version = { uid, resourceVersion: left.metadata.resourceVersion ?? '' }
-  await world.client.mergePatch(holds, { name }, { metadata: { finalizers: [] } }, version)
+  if (left !== undefined && left.metadata.uid === uid) {
+    const version = { uid, resourceVersion: left.metadata.resourceVersion ?? '' }
+    await world.client.mergePatch(holds, { name }, { metadata: { finalizers: [] } }, version)
+  }
+  // Else the next look would find it in the claim's name once more.
+  const known = world.caches.holds.get(name)
+  if (known?.metadata.uid === uid) world.caches.holds.unlearn(name, known)
 }
 
 function withFinalizer(hold: Hold): readonly string[] {

@@ -326,6 +326,18 @@ describe('A hold', () => {
     await world.eventually(async () => expect(await holdsOf(world, pool)).toHaveLength(2))
   })
 
+  test('that loses its finalizer gets it back', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    await aServedClaim(world, aClaim().on(pool))
+    const [hold] = await holdsOf(world, pool)
+    if (hold === undefined) throw new Error('nothing is held')
+    await world.patch(hold, { metadata: { finalizers: null } })
+    await world.eventually(async () => {
+      expect((await world.get(hold))?.metadata.finalizers).toEqual(['mooring.dev/hold'])
+    })
+  })
+
   test('whose claim never was is released', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())

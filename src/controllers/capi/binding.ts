@@ -29,6 +29,7 @@ import {
   claimUidLabel,
   createReport,
   giveBackHold,
+  holdFinalizer,
   regainHold,
   renewHold,
   storeChoice,
@@ -164,7 +165,7 @@ function bindTo(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, world: Pi
   }
   if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'take' } }
   if (hold.claim.uid === claim.metadata.uid && hold.state === 'held') {
-    if (claim.choice === undefined || !hasOurFinalizer(claim))
+    if (claim.choice === undefined || !hasOurFinalizer(claim) || !hold.metadata.finalizers.includes(holdFinalizer))
       return { kind: 'bind', pool, ip, by: { how: 'found', hold } }
     if (isComplete(claim, seen, hold)) return { kind: 'keep' }
     return { kind: 'bind', pool, ip, by: { how: 'chosen', hold } }
