@@ -26,6 +26,8 @@ import type { Log } from '../telemetry/log.ts'
 import { embeddedWire } from './embedded-wire.ts'
 
 export interface Desks {
+  /** The server's certificate was renewed; reviews are served with it too. */
+  renew(): void
   stop(): Promise<void>
 }
 
@@ -57,9 +59,11 @@ export async function startDesks({ handler, certificates, log }: DesksOptions): 
     caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
   }
   await installKinds(client, address)
-  await manager.start()
+  // Before the first pass: what an earlier run registered leads to a port that is closed by now.
   await registerReviews(client, address)
+  await manager.start()
   return {
+    renew: () => reviews.renew(certificates.server()),
     async stop() {
       await manager.stop('shutdown')
       await recorder.stop()

@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:http'
 import { dirname, join, resolve } from 'node:path'
 import { type KeptCertificates, keepCertificates, writeWhole } from '../apiserver/certificates/keep.ts'
 import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
-import { createListener, type Listener } from '../apiserver/edge/listener.ts'
+import { createListener } from '../apiserver/edge/listener.ts'
 import { createAPIServer } from '../apiserver/server.ts'
 import { badRequest } from '../apiserver/status.ts'
 import { certificateCheckMs } from '../limits.ts'
@@ -80,19 +80,16 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     undo.push(() => listener.close())
     address = `${urlHost(listen.host)}:${bound.port}`
     await server.start()
-    if (options.desks !== 'none') {
-      const desks = await startDesks({
-        handler: server.handler,
-        certificates,
-        log: createLog({ write: line => console.error(line), now: Date.now, level: 'error', form: 'text' }),
-      })
-      undo.push(() => desks.stop())
-    } else {
-      await withdrawReviews(server.handler, certificates)
-    }
+    const desks =
+      options.desks === 'none' ? undefined : await startDesks({ handler: server.handler, certificates, log })
+    if (desks === undefined) await withdrawReviews(server.handler, certificates)
+    else undo.push(() => desks.stop())
     const page = await startDashboard(dashboard, metrics)
     undo.push(() => closeServer(page.server))
-    const renewal = keepRenewing(certificates, listener)
+    const renewal = keepRenewing(certificates, () => {
+      listener.reload()
+      desks?.renew()
+    })
     undo.push(() => clearInterval(renewal))
 
     const api = `https://${address}`
@@ -245,11 +242,13 @@ function closeServer(server: Server): Promise<void> {
   })
 }
 
-function keepRenewing(certificates: KeptCertificates, listener: Listener): NodeJS.Timeout {
+function keepRenewing(certificates: KeptCertificates, onRenewed: () => void): NodeJS.Timeout {
   return setInterval(() => {
-    if (certificates.renewIfNeeded(new Date())) listener.reload()
+    if (certificates.renewIfNeeded(new Date())) onRenewed()
   }, certificateCheckMs).unref()
 }
+
+const log = createLog({ write: line => console.error(line), now: Date.now, level: 'error', form: 'text' })
 
 function writeKubeconfig(file: string, server: string, certificates: KeptCertificates): void {
   mkdirSync(dirname(file), { recursive: true })
