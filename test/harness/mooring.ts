@@ -108,7 +108,10 @@ export function connectWith(kubeconfig: string, connections = 32): Remote {
         path,
         ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
       })
-      return { code: answer.statusCode, body: (await answer.body.json()) as Record<string, unknown> }
+      // A kind that is not served yet is refused in plain text.
+      const isJSON = String(answer.headers['content-type']).startsWith('application/json')
+      const text = await answer.body.text()
+      return { code: answer.statusCode, body: isJSON ? (JSON.parse(text) as Record<string, unknown>) : {} }
     },
     async *lines(path) {
       const answer = await pool.request({ method: 'GET', path, bodyTimeout: 0 })
