@@ -26,7 +26,7 @@ export function perturb(scenarios: readonly Scenario[]): void {
     test.each([1, 2] as const)('under every plan, with desks: %i', async desks => {
       const reference = await run({ scenario, seed, plan: calm(desks) })
       expect(reference.violations).toEqual([])
-      const plans = plansFor(reference.passed, desks)
+      const plans = plansFor(scenario, reference.passed, desks)
         .filter(({ name }) => name.includes(PLAN))
         .filter((_, i) => i % Number(SHARE) === Number(SHIFT) % Number(SHARE))
       const failures: string[] = []

@@ -21,10 +21,10 @@ describe.each(scenarios.map((scenario, i) => ({ ...scenario, i })))('$name', ({ 
     const expected = one.endState
     const two = await run({ scenario, seed: 1, plan: calm(2), expected })
     expect(two.violations).toEqual([])
-    for (const plan of sampleOf(plansFor(one.passed, 1), plansPerScenario.one, i)) {
+    for (const plan of sampleOf(plansFor(scenario, one.passed, 1), plansPerScenario.one, i)) {
       expect((await run({ scenario, seed: 0, plan, expected })).violations, plan.name).toEqual([])
     }
-    for (const plan of sampleOf(plansFor(two.passed, 2), plansPerScenario.two, i)) {
+    for (const plan of sampleOf(plansFor(scenario, two.passed, 2), plansPerScenario.two, i)) {
       expect((await run({ scenario, seed: 1, plan, expected })).violations, plan.name).toEqual([])
     }
   })

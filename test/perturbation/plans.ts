@@ -1,6 +1,7 @@
 // Plans for every point that an undisturbed run passed. What is left out cannot show anything new: Events, discovery, the
 // first lists of a process.
 
+import type { Scenario } from '../scenarios/scenario.ts'
 import type { Action, Fault, Plan, Point } from './plan.ts'
 import type { Passed } from './weather.ts'
 
@@ -76,13 +77,14 @@ function refused(code: 403 | 409 | 429 | 500 | 503, forMs: number, scope: 'alike
   return { name: `${code} ${howLong}`, action: { do: 'refuse', refusal: { code, forMs, scope } } }
 }
 
-/** All single faults, and double crashes. */
-export function plansFor(passed: readonly Passed[], desks: 1 | 2): Plan[] {
+/** All single faults, and double crashes, at the points that the scenario passed when nothing went wrong. */
+export function plansFor({ needsPatience = false }: Scenario, passed: readonly Passed[], desks: 1 | 2): Plan[] {
   const plans: Plan[] = []
   for (const point of passed) {
     if (!isOfInterest(point)) continue
     const faults = point.at === 'write' ? writeFaults(point) : point.at === 'read' ? readFaults() : eventFaults()
     for (const { name, action, patienceMs } of faults) {
+      if (needsPatience && patienceMs !== undefined) continue
       plans.push({
         name: `${describe(point)}: ${name}`,
         desks,

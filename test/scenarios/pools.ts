@@ -5,6 +5,7 @@ import type { Scenario } from './scenario.ts'
 export const poolScenarios: readonly Scenario[] = [
   {
     name: 'a pool grows and shrinks',
+    needsPatience: true,
     interchangeable: ['a', 'b'],
     async play(people) {
       await people.makePool({ addresses: ['10.0.0.10'] })
@@ -108,6 +109,7 @@ export const poolScenarios: readonly Scenario[] = [
   },
   {
     name: 'a pool is shared with a namespace, then no longer',
+    needsPatience: true,
     async play(people) {
       const allowedNamespaces = { matchLabels: { tier: 'gold' } }
       await people.makeNamespace('team', { tier: 'gold' })
@@ -126,6 +128,7 @@ export const poolScenarios: readonly Scenario[] = [
   },
   {
     name: 'a quota is reached, raised, and lowered below use',
+    needsPatience: true,
     interchangeable: ['a', 'b'],
     async play(people) {
       await people.makePool({ addresses: ['10.0.0.10-10.0.0.19'], more: { quota: { perNamespace: 1 } } })

@@ -5,6 +5,8 @@ export interface Scenario {
   readonly name: string
   /** Claims of which it is chance who gets what. */
   readonly interchangeable?: readonly string[]
+  /** How it ends depends on what had come about before people went on. */
+  readonly needsPatience?: boolean
   play(people: People): Promise<void>
 }
 
