@@ -22,7 +22,9 @@ const folder = join(tmpdir(), 'mooring-perturbation')
 
 export function perturb(scenarios: readonly Scenario[]): void {
   beforeAll(newborn)
-  describe.each(scenarios.filter(({ name }) => name.includes(SCENARIO)))('$name', scenario => {
+  const chosen = scenarios.filter(({ name }) => name.includes(SCENARIO))
+  if (chosen.length === 0) test.skip(`none of these is about ${SCENARIO}`)
+  describe.each(chosen)('$name', scenario => {
     test.each([1, 2] as const)('under every plan, with desks: %i', async desks => {
       const reference = await run({ scenario, seed, plan: calm(desks) })
       expect(reference.violations).toEqual([])

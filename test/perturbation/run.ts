@@ -25,8 +25,8 @@ export interface RunOptions {
   readonly expected?: readonly string[]
 }
 
-/** Longer than any quarantine of a scenario. */
-const restMs = 60_000
+/** Longer than any quarantine of a scenario, and than the longest pause after many failures. */
+const restMs = 320_000
 const resyncMs = 120_000
 
 export async function run({ scenario, seed, plan, distort, expected }: RunOptions): Promise<Run> {
