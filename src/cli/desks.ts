@@ -115,11 +115,12 @@ const definitions = defineKind<KubeObject>({
 
 /** Definitions are applied, so that a newer Mooring brings its newer kinds to older data. */
 async function installKinds(client: Client, address: ReviewAddress): Promise<void> {
-  for (const definition of readDefinitions()) {
+  const wanted = readDefinitions()
+  for (const definition of wanted) {
     const ref = { name: definition.metadata.name ?? '' }
     await client.apply(definitions, ref, withConversion(definition, address), { fieldManager: name, isForced: true })
   }
-  for (const { metadata } of readDefinitions()) await established(client, metadata.name ?? '')
+  for (const { metadata } of wanted) await established(client, metadata.name ?? '')
 }
 
 /** The API server accepts names and serves a kind within a turn or two; a desk that starts before would look in vain. */

@@ -1,5 +1,7 @@
 // Who is asking. Every request carries one of these from the moment it is authenticated.
 
+import { checkLabel, checkSubdomain } from '../names.ts'
+
 export interface UserInfo {
   readonly username: string
   readonly uid?: string
@@ -15,7 +17,6 @@ export const mastersGroup = 'system:masters'
 export const anonymous: UserInfo = { username: anonymousName, groups: [unauthenticatedGroup] }
 
 const serviceAccountPrefix = 'system:serviceaccount:'
-const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 
 export interface ServiceAccountName {
   readonly namespace: string
@@ -34,14 +35,6 @@ export function serviceAccountGroups(namespace: string): string[] {
 export function parseServiceAccountUser(username: string): ServiceAccountName | undefined {
   if (!username.startsWith(serviceAccountPrefix)) return undefined
   const [namespace = '', name = '', ...rest] = username.slice(serviceAccountPrefix.length).split(':')
-  if (rest.length > 0 || !isLabel(namespace) || !isSubdomain(name)) return undefined
+  if (rest.length > 0 || checkLabel(namespace).length > 0 || checkSubdomain(name).length > 0) return undefined
   return { namespace, name }
-}
-
-function isLabel(text: string): boolean {
-  return text.length <= 63 && dnsLabel.test(text)
-}
-
-function isSubdomain(text: string): boolean {
-  return text.length <= 253 && text.split('.').every(part => dnsLabel.test(part))
 }

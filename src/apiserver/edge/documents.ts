@@ -20,7 +20,7 @@ import { methodNotAllowed, notAcceptable } from '../status.ts'
 import { versionInfo } from '../version.ts'
 import { type HealthChecks, serveHealth } from './health.ts'
 import { toResponse } from './present.ts'
-import { header, type WireRequest, type WireResponse } from './wire.ts'
+import { header, text, type WireRequest, type WireResponse } from './wire.ts'
 
 export interface DocumentParts {
   readonly registry: Registry
@@ -143,12 +143,4 @@ function index(registry: Registry): string[] {
     if (group !== '') paths.add(`/apis/${group}`).add(`/apis/${group}/${version}`)
   }
   return [...paths].sort()
-}
-
-export function text(code: number, body: string): WireResponse {
-  return {
-    code,
-    headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
-    body: Buffer.from(body),
-  }
 }

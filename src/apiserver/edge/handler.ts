@@ -23,10 +23,9 @@ import {
 } from '../status.ts'
 import { dispatch } from '../verbs/dispatch.ts'
 import { compressed } from './compress.ts'
-import { text } from './documents.ts'
 import type { InFlight } from './in-flight.ts'
 import { present, toResponse } from './present.ts'
-import { header, type WireRequest, type WireResponse } from './wire.ts'
+import { header, text, type WireRequest, type WireResponse } from './wire.ts'
 
 export type Handler = (request: WireRequest) => Promise<WireResponse>
 

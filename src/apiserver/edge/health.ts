@@ -1,6 +1,6 @@
 // Health: is it alive (livez), is it ready to serve (readyz), both (healthz). Each check has a name and a path of its own.
 
-import type { WireResponse } from './wire.ts'
+import { text, type WireResponse } from './wire.ts'
 
 /** A check answers with what is wrong, or with nothing. */
 export type HealthCheck = () => string | undefined
@@ -20,7 +20,7 @@ export function serveHealth(checks: HealthChecks, path: string, query: URLSearch
     const check = Object.hasOwn(all, one) ? all[one] : undefined
     if (check === undefined) return undefined
     const fault = check()
-    return fault === undefined ? answer(200, 'ok') : answer(500, `internal server error: ${fault}\n`)
+    return fault === undefined ? text(200, 'ok') : text(500, `internal server error: ${fault}\n`)
   }
   const excluded = new Set(query.getAll('exclude'))
   const lines: string[] = []
@@ -34,14 +34,6 @@ export function serveHealth(checks: HealthChecks, path: string, query: URLSearch
     if (fault !== undefined) isFine = false
     lines.push(fault === undefined ? `[+]${name} ok` : `[-]${name} failed: reason withheld`)
   }
-  if (!isFine) return answer(500, `${lines.join('\n')}\n${root} check failed\n`)
-  return answer(200, query.has('verbose') ? `${lines.join('\n')}\n${root} check passed\n` : 'ok')
-}
-
-function answer(code: number, body: string): WireResponse {
-  return {
-    code,
-    headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
-    body: Buffer.from(body),
-  }
+  if (!isFine) return text(500, `${lines.join('\n')}\n${root} check failed\n`)
+  return text(200, query.has('verbose') ? `${lines.join('\n')}\n${root} check passed\n` : 'ok')
 }

@@ -36,3 +36,12 @@ export function header(request: WireRequest, name: string): string | undefined {
   const values = request.headers[name]
   return values === undefined || values.length === 0 ? undefined : values.join(', ')
 }
+
+/** An answer for people: no browser is to guess what it is. */
+export function text(code: number, body: string): WireResponse {
+  return {
+    code,
+    headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
+    body: Buffer.from(body),
+  }
+}
