@@ -4,6 +4,7 @@
 import { Command, CommanderError } from 'commander'
 import { mooringVersion } from './apiserver/version.ts'
 import type { BackupOptions } from './cli/backup.ts'
+import type { ControllerOptions } from './cli/controller.ts'
 import { exitCodes, Failure } from './cli/failure.ts'
 import type { UpOptions } from './cli/up.ts'
 
@@ -26,15 +27,24 @@ program
   .action(async (options: UpOptions) => {
     // Commands are loaded when they run: help and mistakes are answered at once.
     const { up } = await import('./cli/up.ts')
-    const starting = up(options, line => console.log(line))
-    // A signal that comes while it starts is obeyed as soon as there is something to stop.
-    const stop = (signal: string) => {
-      console.error(`mooring: ${signal}, stopping`)
-      starting.then(running => running.stop()).then(() => process.exit(0), report)
-    }
-    process.once('SIGTERM', stop)
-    process.once('SIGINT', stop)
-    await starting
+    await untilSignal(up(options, line => console.log(line)))
+  })
+
+program
+  .command('controller')
+  .description('run the desks in a cluster')
+  .option('--kubeconfig <file>', 'how to reach the cluster (default: the account of the pod, else what kubectl uses)')
+  .option('--context <name>', 'the context of the kubeconfig')
+  .option('--desks <list>', 'which desks to run: capi', 'capi')
+  .option('--leader-elect', 'work only while holding a lease, so that one of several replicas works', false)
+  .option('--leader-elect-namespace <namespace>', 'where the lease is kept (default: the namespace of the pod)')
+  .option('--health-probe-bind-address <host:port>', 'where /healthz and /readyz are served', ':8081')
+  .option('--diagnostics-address <host:port>', 'where /metrics is served', ':8443')
+  .option('--log-level <level>', 'debug, info or error', 'info')
+  .action(async (options: ControllerOptions) => {
+    const { controller } = await import('./cli/controller.ts')
+    const running = await untilSignal(controller(options))
+    throw await running.ended
   })
 
 program
@@ -59,6 +69,17 @@ program
     const { data, keys } = await restore(directory, options)
     console.log(`${keys} objects restored to ${data}; clients that knew the old data will list anew`)
   })
+
+/** A signal that comes while something starts is obeyed as soon as there is something to stop. */
+function untilSignal<T extends { stop(): Promise<void> }>(starting: Promise<T>): Promise<T> {
+  const stop = (signal: string) => {
+    console.error(`mooring: ${signal}, stopping`)
+    starting.then(running => running.stop()).then(() => process.exit(0), report)
+  }
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+  return starting
+}
 
 function report(error: unknown): never {
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage)

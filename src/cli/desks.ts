@@ -1,163 +1,69 @@
-// Desks beside the embedded API server, in the same process: their kinds are installed, then they are started as in any
-// cluster, only that their requests take no socket.
+// Desks put together over any Kubernetes API: the embedded server of `mooring up`, the cluster of `mooring controller`.
+// What differs between the two (how the server is reached, who answers reviews, who leads) is passed in or stays outside.
 
-import { X509Certificate } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { parseAllDocuments } from 'yaml'
-import { startEdge } from '../admission/edge.ts'
-import {
-  type ReviewAddress,
-  toConversion,
-  toMutatingConfiguration,
-  toValidatingConfiguration,
-} from '../admission/registration.ts'
-import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
-import type { Handler } from '../apiserver/edge/handler.ts'
+import type { Facts } from '../admission/webhooks.ts'
 import { addCapiDesk } from '../controllers/capi/desk.ts'
 import { factsWhenSynced } from '../controllers/pool/facts.ts'
-import { type Client, createClient } from '../kube/client.ts'
-import { createDiscovery } from '../kube/discovery.ts'
+import type { Client } from '../kube/client.ts'
+import type { Discovery } from '../kube/discovery.ts'
 import { createRecorder } from '../kube/events.ts'
-import { defineKind, type KubeObject } from '../kube/object.ts'
 import { realClock } from '../runtime/clock.ts'
-import { Manager } from '../runtime/manager.ts'
+import { Manager, type ManagerState } from '../runtime/manager.ts'
+import type { CancelReason } from '../runtime/verdict.ts'
 import type { Log } from '../telemetry/log.ts'
-import { embeddedWire } from './embedded-wire.ts'
-
-export interface Desks {
-  /** The server's certificate was renewed; reviews are served with it too. */
-  renew(): void
-  stop(): Promise<void>
-}
+import { exitCodes, Failure } from './failure.ts'
 
 export interface DesksOptions {
-  readonly handler: Handler
-  readonly certificates: KeptCertificates
+  readonly client: Client
+  readonly discovery: Discovery
   readonly log: Log
+  /** What passes wait for besides a complete view of the world: to be the leader. */
+  readonly admitted?: (signal: AbortSignal) => Promise<void>
 }
 
-const name = 'mooring'
-const clock = realClock
-const random = Math.random
+export interface Desks {
+  readonly state: ManagerState
+  /** Whether the world is known: reviews can be answered, also by a process that does not lead. */
+  readonly isSynced: boolean
+  /** What reviews are decided on; undefined while the world is not known. */
+  facts(): Facts | undefined
+  /** Resolves when passes have begun. */
+  start(): Promise<void>
+  stop(reason: CancelReason): Promise<void>
+}
 
-export async function startDesks({ handler, certificates, log }: DesksOptions): Promise<Desks> {
-  const { client, discovery } = connect(handler, certificates)
+export function createDesks({ client, discovery, log, admitted }: DesksOptions): Desks {
+  const clock = realClock
+  const random = Math.random
   const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: hostname() })
-  const manager = new Manager({ clock, random, log })
+  const manager = new Manager({ clock, random, log, ...(admitted && { admitted }) })
   const { caches } = addCapiDesk({ client, discovery, clock, random, log, recorder, manager })
-  const reviews = await startEdge({
-    host: '127.0.0.1',
-    port: 0,
-    ...certificates.server(),
-    facts: () => factsWhenSynced(caches),
-    log,
-  })
-  const address: ReviewAddress = {
-    kind: 'url',
-    base: `https://127.0.0.1:${reviews.port}`,
-    caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
-  }
-  await installKinds(client, address)
-  // Before the first pass: what an earlier run registered leads to a port that is closed by now.
-  await registerReviews(client, address)
-  await manager.start()
   return {
-    renew: () => reviews.renew(certificates.server()),
-    async stop() {
-      await manager.stop('shutdown')
+    get state() {
+      return manager.state
+    },
+    get isSynced() {
+      return factsWhenSynced(caches) !== undefined
+    },
+    facts: () => factsWhenSynced(caches),
+    start: () => manager.start(),
+    async stop(reason) {
+      await manager.stop(reason)
       await recorder.stop()
-      await reviews.stop()
     },
   }
 }
 
-/** Without desks nobody answers reviews: what an earlier run registered would refuse every write to a pool. */
-export async function withdrawReviews(handler: Handler, certificates: KeptCertificates): Promise<void> {
-  const { client } = connect(handler, certificates)
-  for (const kind of [validating, mutating]) {
-    await client.delete(kind, {
-      name: `mooring-${kind === validating ? 'validating' : 'mutating'}-webhook-configuration`,
-    })
-  }
-}
+/** The desks that exist; the others of the design are refused by name until they do. */
+const knownDesks = ['capi', 'none']
 
-function connect(handler: Handler, certificates: KeptCertificates) {
-  const peerCertificate = new X509Certificate(certificates.admin().certificate).raw
-  const wire = embeddedWire({ handler: () => handler, peerCertificate })
-  const discovery = createDiscovery({ wire, clock, name })
-  const client = createClient({ wire, clock, name, versionOf: (kind, signal) => discovery.versionOf(kind, signal) })
-  return { client, discovery }
-}
-
-const webhookKind = (kind: string, plural: string) =>
-  defineKind<KubeObject>({ group: 'admissionregistration.k8s.io', versions: ['v1'], plural, kind, namespaced: false })
-const validating = webhookKind('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations')
-const mutating = webhookKind('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations')
-
-async function registerReviews(client: Client, address: ReviewAddress): Promise<void> {
-  const options = { fieldManager: name, isForced: true }
-  for (const [kind, configuration] of [
-    [validating, toValidatingConfiguration({ address, withCore: true })],
-    [mutating, toMutatingConfiguration({ address, withCore: true })],
-  ] as const) {
-    await client.apply(kind, { name: configuration.metadata.name }, configuration, options)
-  }
-}
-
-const definitions = defineKind<KubeObject>({
-  group: 'apiextensions.k8s.io',
-  versions: ['v1'],
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-})
-
-/** Definitions are applied, so that a newer Mooring brings its newer kinds to older data. */
-async function installKinds(client: Client, address: ReviewAddress): Promise<void> {
-  const wanted = readDefinitions()
-  for (const definition of wanted) {
-    const ref = { name: definition.metadata.name ?? '' }
-    await client.apply(definitions, ref, withConversion(definition, address), { fieldManager: name, isForced: true })
-  }
-  for (const { metadata } of wanted) await established(client, metadata.name ?? '')
-}
-
-/** The API server accepts names and serves a kind within a turn or two; a desk that starts before would look in vain. */
-async function established(client: Client, name: string): Promise<void> {
-  for (;;) {
-    const definition = (await client.get(definitions, { name })) as Definition | undefined
-    const conditions = definition?.status?.conditions ?? []
-    if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return
-    if (conditions.some(({ type, status }) => type === 'NamesAccepted' && status === 'False')) {
-      throw new Error(`the names of ${name} are taken by another kind`)
-    }
-    await new Promise(resolve => setImmediate(resolve))
-  }
-}
-
-/** A kind of ours with more than one version is converted by us. */
-function withConversion(definition: Definition, address: ReviewAddress): KubeObject {
-  const { spec } = definition
-  const isOurs = spec.names.kind.startsWith('InCluster') || spec.names.kind.startsWith('GlobalInCluster')
-  if (!isOurs || spec.versions.length < 2) return definition
-  // The files do not serve the older version, because without a converter it would show the newer one's fields.
-  const versions = spec.versions.map(version => ({ ...version, served: true }))
-  return { ...definition, spec: { ...spec, versions, conversion: toConversion(address) } } as KubeObject
-}
-
-interface Definition extends KubeObject {
-  readonly spec: { readonly names: { readonly kind: string }; readonly versions: readonly object[] }
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null }
-}
-
-/** Those of `config/crd` and, since no Cluster API is installed here, those of Cluster API that a desk needs. */
-function readDefinitions(): Definition[] {
-  const folders = ['../../config/crd/', '../../config/crd/cluster-api/'].map(path => new URL(path, import.meta.url))
-  return folders.flatMap(folder =>
-    readdirSync(folder)
-      .filter(file => file.endsWith('.yaml'))
-      .flatMap(file => parseAllDocuments(readFileSync(new URL(file, folder), 'utf8')))
-      .map(document => document.toJS() as Definition),
+export function refuseUnknownDesks(list: string): void {
+  const unknown = list.split(',').filter(desk => !knownDesks.includes(desk))
+  if (unknown.length === 0) return
+  throw new Failure(
+    exitCodes.usage,
+    `--desks does not know ${unknown.map(desk => JSON.stringify(desk)).join(', ')}`,
+    `It takes a list of: ${knownDesks.join(', ')}.`,
   )
 }

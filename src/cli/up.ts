@@ -3,7 +3,6 @@
 
 import { randomUUID } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
 import { dirname, join, resolve } from 'node:path'
 import { type KeptCertificates, keepCertificates, writeWhole } from '../apiserver/certificates/keep.ts'
 import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
@@ -17,9 +16,11 @@ import { createLog } from '../telemetry/log.ts'
 import { createMetrics, type Metrics, metricsContentType, secondsBounds } from '../telemetry/metrics.ts'
 import { measureProcess } from '../telemetry/process-metrics.ts'
 import { backupPath, writeBackup } from './backup.ts'
-import { startDesks, withdrawReviews } from './desks.ts'
+import { refuseUnknownDesks } from './desks.ts'
+import { startEmbeddedDesks, withdrawReviews } from './embedded-desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, parseHostPort } from './host-port.ts'
+import { bind, type Pages, servePages } from './listen.ts'
 
 export interface UpOptions {
   readonly data: string
@@ -81,11 +82,11 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     address = `${urlHost(listen.host)}:${bound.port}`
     await server.start()
     const desks =
-      options.desks === 'none' ? undefined : await startDesks({ handler: server.handler, certificates, log })
+      options.desks === 'none' ? undefined : await startEmbeddedDesks({ handler: server.handler, certificates, log })
     if (desks === undefined) await withdrawReviews(server.handler, certificates)
     else undo.push(() => desks.stop())
-    const page = await startDashboard(dashboard, metrics)
-    undo.push(() => closeServer(page.server))
+    const page = await serveDashboard(dashboard, metrics)
+    undo.push(() => page.stop())
     const renewal = keepRenewing(certificates, () => {
       listener.reload()
       desks?.renew()
@@ -187,58 +188,10 @@ function keepPKI(data: string, listen: HostPort): KeptCertificates {
   }
 }
 
-async function bind<T>(flag: string, { host, port }: HostPort, listen: () => Promise<T>): Promise<T> {
-  try {
-    return await listen()
-  } catch (error) {
-    if (isErrno(error, 'EADDRINUSE')) {
-      throw new Failure(
-        exitCodes.environment,
-        `${host}:${port} is in use by another program`,
-        `Stop it, or choose another port with ${flag}.`,
-        { cause: error },
-      )
-    }
-    if (isErrno(error, 'EADDRNOTAVAIL', 'EACCES', 'ENOTFOUND', 'EAI_AGAIN')) {
-      throw new Failure(
-        exitCodes.environment,
-        `${host}:${port} cannot be listened on: ${error.message}`,
-        `Choose another address with ${flag}.`,
-        { cause: error },
-      )
-    }
-    throw error
-  }
-}
-
-async function startDashboard(address: HostPort, metrics: Metrics): Promise<{ server: Server; port: number }> {
-  const health: Record<string, string> = { '/healthz': 'ok', '/readyz': 'ok', '/livez': 'ok' }
-  const server = createServer((request, response) => {
-    const path = (request.url ?? '/').split('?')[0] ?? '/'
-    const isMetrics = path === '/metrics'
-    const body = isMetrics ? metrics.text() : health[path]
-    response.statusCode = body === undefined ? 404 : 200
-    response.setHeader('content-type', isMetrics ? metricsContentType : 'text/plain; charset=utf-8')
-    response.end(body ?? 'there is no such page\n')
-  })
-  const port = await bind('--dashboard', address, () => listenPlain(server, address))
-  return { server, port }
-}
-
-function listenPlain(server: Server, { host, port }: HostPort): Promise<number> {
-  return new Promise((resolvePort, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, () => {
-      const bound = server.address()
-      resolvePort(typeof bound === 'object' && bound !== null ? bound.port : port)
-    })
-  })
-}
-
-function closeServer(server: Server): Promise<void> {
-  return new Promise(done => {
-    server.close(() => done())
-    server.closeAllConnections()
+function serveDashboard(address: HostPort, metrics: Metrics): Promise<Pages> {
+  return servePages('--dashboard', address, path => {
+    if (path === '/metrics') return { type: metricsContentType, body: metrics.text() }
+    return ['/healthz', '/readyz', '/livez'].includes(path) ? { body: 'ok' } : undefined
   })
 }
 
@@ -248,7 +201,7 @@ function keepRenewing(certificates: KeptCertificates, onRenewed: () => void): No
   }, certificateCheckMs).unref()
 }
 
-const log = createLog({ write: line => console.error(line), now: Date.now, level: 'error', form: 'text' })
+const log = createLog({ write: line => process.stderr.write(line), now: Date.now, level: 'error', form: 'text' })
 
 function writeKubeconfig(file: string, server: string, certificates: KeptCertificates): void {
   mkdirSync(dirname(file), { recursive: true })
@@ -262,19 +215,6 @@ function parseHistory(text: string): number {
     exitCodes.usage,
     `--history is ${JSON.stringify(text)}, which is not a number of seconds`,
     'Write a whole number, as in --history 300.',
-  )
-}
-
-/** The desks that exist; the others of the design are refused by name until they do. */
-const knownDesks = ['none', 'capi']
-
-function refuseUnknownDesks(list: string): void {
-  const unknown = list.split(',').filter(desk => !knownDesks.includes(desk))
-  if (unknown.length === 0) return
-  throw new Failure(
-    exitCodes.usage,
-    `--desks does not know ${unknown.map(desk => JSON.stringify(desk)).join(', ')}`,
-    `It takes a list of: ${knownDesks.join(', ')}.`,
   )
 }
 

@@ -1,0 +1,51 @@
+// A client for the cluster that a command was pointed at: by `--kubeconfig` and `--context`, by the account of the pod it
+// runs in, or by the files kubectl reads, in that order.
+
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { type Client, createClient } from '../kube/client.ts'
+import { createDiscovery, type Discovery } from '../kube/discovery.ts'
+import { type ConnectionChoice, findConnection, KubeconfigError } from '../kube/kubeconfig.ts'
+import { createUndiciWire } from '../kube/wire-undici.ts'
+import { realClock } from '../runtime/clock.ts'
+import { exitCodes, Failure, isErrno } from './failure.ts'
+
+export interface Connected {
+  readonly client: Client
+  readonly discovery: Discovery
+  /** `https://10.96.0.1:443` */
+  readonly server: string
+  /** The namespace of the context, or of the pod. */
+  readonly namespace: string
+  /** Drops every connection. */
+  close(): Promise<void>
+}
+
+/** Nothing is asked yet: a server that is away is met by the first request. */
+export function connect(choice: ConnectionChoice, name: string): Connected {
+  try {
+    const connection = findConnection({ env: process.env, home: homedir(), readFile }, choice)
+    const clock = realClock
+    const { wire, close } = createUndiciWire({ connection, clock, readFile })
+    const discovery = createDiscovery({ wire, clock, name })
+    const client = createClient({ wire, clock, name, versionOf: (kind, signal) => discovery.versionOf(kind, signal) })
+    return { client, discovery, server: connection.server, namespace: connection.namespace, close }
+  } catch (error) {
+    if (!(error instanceof KubeconfigError)) throw error
+    throw new Failure(
+      exitCodes.environment,
+      error.message,
+      'Name a kubeconfig with --kubeconfig, or one of its contexts with --context.',
+      { cause: error },
+    )
+  }
+}
+
+function readFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,156 @@
+// Desks beside the embedded API server, in the same process: their kinds are installed, then they are started as in any
+// cluster, only that their requests take no socket.
+
+import { X509Certificate } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { parseAllDocuments } from 'yaml'
+import { startEdge } from '../admission/edge.ts'
+import {
+  type ReviewAddress,
+  toConversion,
+  toMutatingConfiguration,
+  toValidatingConfiguration,
+} from '../admission/registration.ts'
+import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
+import type { Handler } from '../apiserver/edge/handler.ts'
+import { type Client, createClient } from '../kube/client.ts'
+import { createDiscovery } from '../kube/discovery.ts'
+import { defineKind, type KubeObject } from '../kube/object.ts'
+import { realClock } from '../runtime/clock.ts'
+import type { Log } from '../telemetry/log.ts'
+import { createDesks } from './desks.ts'
+import { embeddedWire } from './embedded-wire.ts'
+
+export interface EmbeddedDesks {
+  /** The server's certificate was renewed; reviews are served with it too. */
+  renew(): void
+  stop(): Promise<void>
+}
+
+export interface EmbeddedDesksOptions {
+  readonly handler: Handler
+  readonly certificates: KeptCertificates
+  readonly log: Log
+}
+
+const name = 'mooring'
+const clock = realClock
+
+export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise<EmbeddedDesks> {
+  const { handler, certificates, log } = options
+  const { client, discovery } = connect(handler, certificates)
+  const desks = createDesks({ client, discovery, log })
+  const reviews = await startEdge({
+    host: '127.0.0.1',
+    port: 0,
+    ...certificates.server(),
+    facts: () => desks.facts(),
+    log,
+  })
+  const address: ReviewAddress = {
+    kind: 'url',
+    base: `https://127.0.0.1:${reviews.port}`,
+    caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
+  }
+  await installKinds(client, address)
+  // Before the first pass: what an earlier run registered leads to a port that is closed by now.
+  await registerReviews(client, address)
+  await desks.start()
+  return {
+    renew: () => reviews.renew(certificates.server()),
+    async stop() {
+      await desks.stop('shutdown')
+      await reviews.stop()
+    },
+  }
+}
+
+/** Without desks nobody answers reviews: what an earlier run registered would refuse every write to a pool. */
+export async function withdrawReviews(handler: Handler, certificates: KeptCertificates): Promise<void> {
+  const { client } = connect(handler, certificates)
+  for (const kind of [validating, mutating]) {
+    await client.delete(kind, {
+      name: `mooring-${kind === validating ? 'validating' : 'mutating'}-webhook-configuration`,
+    })
+  }
+}
+
+function connect(handler: Handler, certificates: KeptCertificates) {
+  const peerCertificate = new X509Certificate(certificates.admin().certificate).raw
+  const wire = embeddedWire({ handler: () => handler, peerCertificate })
+  const discovery = createDiscovery({ wire, clock, name })
+  const client = createClient({ wire, clock, name, versionOf: (kind, signal) => discovery.versionOf(kind, signal) })
+  return { client, discovery }
+}
+
+const webhookKind = (kind: string, plural: string) =>
+  defineKind<KubeObject>({ group: 'admissionregistration.k8s.io', versions: ['v1'], plural, kind, namespaced: false })
+const validating = webhookKind('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations')
+const mutating = webhookKind('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations')
+
+async function registerReviews(client: Client, address: ReviewAddress): Promise<void> {
+  const options = { fieldManager: name, isForced: true }
+  for (const [kind, configuration] of [
+    [validating, toValidatingConfiguration({ address, withCore: true })],
+    [mutating, toMutatingConfiguration({ address, withCore: true })],
+  ] as const) {
+    await client.apply(kind, { name: configuration.metadata.name }, configuration, options)
+  }
+}
+
+const definitions = defineKind<KubeObject>({
+  group: 'apiextensions.k8s.io',
+  versions: ['v1'],
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+})
+
+/** Definitions are applied, so that a newer Mooring brings its newer kinds to older data. */
+async function installKinds(client: Client, address: ReviewAddress): Promise<void> {
+  const wanted = readDefinitions()
+  for (const definition of wanted) {
+    const ref = { name: definition.metadata.name ?? '' }
+    await client.apply(definitions, ref, withConversion(definition, address), { fieldManager: name, isForced: true })
+  }
+  for (const { metadata } of wanted) await established(client, metadata.name ?? '')
+}
+
+/** The API server accepts names and serves a kind within a turn or two; a desk that starts before would look in vain. */
+async function established(client: Client, name: string): Promise<void> {
+  for (;;) {
+    const definition = (await client.get(definitions, { name })) as Definition | undefined
+    const conditions = definition?.status?.conditions ?? []
+    if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return
+    if (conditions.some(({ type, status }) => type === 'NamesAccepted' && status === 'False')) {
+      throw new Error(`the names of ${name} are taken by another kind`)
+    }
+    await new Promise(resolve => setImmediate(resolve))
+  }
+}
+
+/** A kind of ours with more than one version is converted by us. */
+function withConversion(definition: Definition, address: ReviewAddress): KubeObject {
+  const { spec } = definition
+  const isOurs = spec.names.kind.startsWith('InCluster') || spec.names.kind.startsWith('GlobalInCluster')
+  if (!isOurs || spec.versions.length < 2) return definition
+  // The files do not serve the older version, because without a converter it would show the newer one's fields.
+  const versions = spec.versions.map(version => ({ ...version, served: true }))
+  return { ...definition, spec: { ...spec, versions, conversion: toConversion(address) } } as KubeObject
+}
+
+interface Definition extends KubeObject {
+  readonly spec: { readonly names: { readonly kind: string }; readonly versions: readonly object[] }
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null }
+}
+
+/** Those of `config/crd` and, since no Cluster API is installed here, those of Cluster API that a desk needs. */
+function readDefinitions(): Definition[] {
+  const folders = ['../../config/crd/', '../../config/crd/cluster-api/'].map(path => new URL(path, import.meta.url))
+  return folders.flatMap(folder =>
+    readdirSync(folder)
+      .filter(file => file.endsWith('.yaml'))
+      .flatMap(file => parseAllDocuments(readFileSync(new URL(file, folder), 'utf8')))
+      .map(document => document.toJS() as Definition),
+  )
+}
