@@ -18,9 +18,16 @@ export class Unavailable extends Error {
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 export const kubernetesVersion = 'v1.35.4'
 export const referenceIpamVersion = 'v1.0.3'
+const clusterApiVersion = 'v1.14.2'
+const vsphereProviderVersion = 'v1.14.0'
+const vcenterVersion = 'v0.52.0'
+const helmVersion = 'v3.19.5'
 
-const kubernetesModule = join(repository, 'test', 'real', 'kubernetes')
-const referenceIpamModule = join(repository, 'test', 'real', 'reference-ipam')
+const moduleAt = (name: string): string => join(repository, 'test', 'real', name)
+const kubernetesModule = moduleAt('kubernetes')
+const referenceIpamModule = moduleAt('reference-ipam')
+const clusterApiModule = moduleAt('cluster-api')
+const vsphereModule = moduleAt('vsphere')
 
 const [major, minor] = kubernetesVersion.slice(1).split('.')
 const versionPackage = 'k8s.io/component-base/version'
@@ -43,6 +50,12 @@ interface Recipe {
 
 const kubernetesCache = `kubernetes-${kubernetesVersion}`
 const build = ['build', '-trimpath', '-ldflags', versionFlags]
+const clusterApiBuild = [
+  'build',
+  '-trimpath',
+  '-ldflags',
+  `-s -w -X sigs.k8s.io/cluster-api/version.gitVersion=${clusterApiVersion}`,
+]
 
 const recipes = {
   etcd: {
@@ -80,6 +93,41 @@ const recipes = {
     target: 'sigs.k8s.io/cluster-api-ipam-provider-in-cluster',
     minutes: 2,
   },
+  clusterctl: {
+    module: clusterApiModule,
+    into: `cluster-api-${clusterApiVersion}`,
+    go: clusterApiBuild,
+    target: 'sigs.k8s.io/cluster-api/cmd/clusterctl',
+    minutes: 4,
+  },
+  'cluster-api-manager': {
+    module: clusterApiModule,
+    into: `cluster-api-${clusterApiVersion}`,
+    go: clusterApiBuild,
+    target: 'sigs.k8s.io/cluster-api/core',
+    minutes: 2,
+  },
+  'vsphere-manager': {
+    module: vsphereModule,
+    into: `vsphere-${vsphereProviderVersion}`,
+    go: ['build', '-trimpath', '-ldflags', '-s -w'],
+    target: 'sigs.k8s.io/cluster-api-provider-vsphere',
+    minutes: 6,
+  },
+  vcenter: {
+    module: moduleAt('vcenter'),
+    into: `vcenter-${vcenterVersion}`,
+    go: ['build', '-trimpath', '-ldflags', '-s -w'],
+    target: '.',
+    minutes: 1,
+  },
+  helm: {
+    module: moduleAt('helm'),
+    into: `helm-${helmVersion}`,
+    go: ['build', '-trimpath', '-ldflags', `-s -w -X helm.sh/helm/v3/internal/version.version=${helmVersion}`],
+    target: 'helm.sh/helm/v3/cmd/helm',
+    minutes: 2,
+  },
 } satisfies Record<string, Recipe>
 
 export type Program = keyof typeof recipes
@@ -108,12 +156,13 @@ export async function binary(program: Program, say: (line: string) => void = noP
   return path
 }
 
-/** The directory in which Go keeps the sources of a module that `test/real/reference-ipam` requires. */
-export function moduleDirectory(module: string): string {
+/** The directory in which Go keeps the sources of a module that the one in `test/real/<by>` requires. */
+export function moduleDirectory(module: string, by = 'reference-ipam'): string {
   if (!goIsInstalled()) throw new Unavailable('Go is not installed')
+  const cwd = moduleAt(by)
   const env = { ...process.env, GOFLAGS: '-mod=mod' }
-  const listed = spawnSync('go', ['mod', 'download', '-json', `${module}@${requiredVersion(module)}`], {
-    cwd: referenceIpamModule,
+  const listed = spawnSync('go', ['mod', 'download', '-json', `${module}@${requiredVersion(module, cwd)}`], {
+    cwd,
     env,
     encoding: 'utf8',
   })
@@ -121,11 +170,8 @@ export function moduleDirectory(module: string): string {
   return (JSON.parse(listed.stdout) as { Dir: string }).Dir
 }
 
-function requiredVersion(module: string): string {
-  const listed = spawnSync('go', ['list', '-m', '-f', '{{.Version}}', module], {
-    cwd: referenceIpamModule,
-    encoding: 'utf8',
-  })
+function requiredVersion(module: string, cwd: string): string {
+  const listed = spawnSync('go', ['list', '-m', '-f', '{{.Version}}', module], { cwd, encoding: 'utf8' })
   if (listed.status !== 0) throw new Unavailable(`${module} is not required: ${listed.stderr.trim()}`)
   return listed.stdout.trim()
 }
