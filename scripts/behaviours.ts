@@ -1,6 +1,8 @@
 // `npm run docs:behaviours`: the page of behaviours, from the names of the tests that show them. The page cannot promise
-// what no test tries, and a test fails while the page is not what its names say.
+// what no test tries. A test that is made by a table stands on the page once, followed by what the table says. With
+// `--check` nothing is written, and the exit code says whether the page is what the tests are called.
 
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { pathToFileURL } from 'node:url'
 
@@ -68,8 +70,38 @@ function endOfGroup(source: string, start: number): number {
   return source.length
 }
 
-/** Tests that are made by a table say "%s"; a reader sees that there are several. */
-const readable = (text: string): string => text.replaceAll(/%[si]/g, '…')
+/** Tests that are made by a table say "%s", or "$name"; a reader sees that there are several. */
+const blank = /%[si]|\$\w+/g
+const readable = (text: string): string => text.replaceAll(blank, '…')
+
+/** What stands in the blanks of a sentence, in each of the names that fit it. */
+export function fillings(sentence: string, names: readonly string[]): string[] {
+  if (readable(sentence) === sentence) return []
+  const parts = sentence.split(blank).map(part => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const pattern = new RegExp(`^${parts.join('(.*)')}$`, 's')
+  const found = names.flatMap(name => {
+    const match = pattern.exec(name)
+    return match === null ? [] : [match.slice(1).join(' … ')]
+  })
+  return [...new Set(found)]
+}
+
+/** Every test of a file by its full name, tables written out, as `describe > test`. */
+function namesIn(file: string, all: readonly Listed[]): string[][] {
+  return all.filter(listed => listed.file.endsWith(`/${file}.test.ts`)).map(({ name }) => name.split(' > '))
+}
+
+interface Listed {
+  readonly name: string
+  readonly file: string
+}
+
+function listTests(): Listed[] {
+  const vitest = new URL('../node_modules/vitest/vitest.mjs', import.meta.url).pathname
+  const args = [vitest, 'list', 'test/behaviours', '--json']
+  const options = { cwd: new URL('..', import.meta.url), encoding: 'utf8', maxBuffer: 1 << 26 } as const
+  return JSON.parse(execFileSync(process.execPath, args, options)) as Listed[]
+}
 
 const groupsOf = (file: string): Group[] => groupsIn(readFileSync(new URL(`${file}.test.ts`, folder), 'utf8'))
 
@@ -79,15 +111,24 @@ export function behaviours(): Set<string> {
   return new Set(groups.flatMap(({ subject, predicates }) => predicates.map(one => readable(`${subject} ${one}`))))
 }
 
-export function render(): string {
+/** The page, without what tables say. */
+export function skeleton(): string {
+  return render([])
+}
+
+/** What tables say stands indented below its sentence. */
+export function skeletonOf(text: string): string {
+  return text.replaceAll(/^ {2}- .*\n/gm, '').replaceAll(/^(\*\*.*\*\*): .*$/gm, '$1')
+}
+
+export function render(tests: readonly Listed[]): string {
   const files = readdirSync(folder).filter(file => file.endsWith('.test.ts'))
   const missing = files.filter(file => file !== own && !chapters.some(([name]) => file === `${name}.test.ts`))
   if (missing.length > 0) throw new Error(`these behaviours are in no chapter: ${missing.join(', ')}`)
   const parts = chapters.map(([file, title]) => {
-    const sections = groupsOf(file).map(({ subject, predicates }) => {
-      const lines = predicates.map(predicate => `- ${readable(predicate)}`)
-      return `**${readable(subject)}**\n\n${lines.join('\n')}\n`
-    })
+    const names = namesIn(file, tests)
+    const groups = groupsOf(file)
+    const sections = groups.map(group => renderGroup(group, names, groups))
     return `## ${title}\n\nShown by \`test/behaviours/${file}.test.ts\`.\n\n${sections.join('\n')}`
   })
   return `# Behaviours
@@ -100,4 +141,37 @@ names of those tests by \`npm run docs:behaviours\`. Where Mooring differs from 
 ${parts.join('\n')}`
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) writeFileSync(page, render())
+function renderGroup({ subject, predicates }: Group, names: readonly string[][], others: readonly Group[]): string {
+  const mine = names.filter(([first = '']) => bestFit(first, others) === subject)
+  const subjects = fillings(
+    subject,
+    mine.map(([first = '']) => first),
+  )
+  // A sentence that stands for itself is no filling of a more general one.
+  const rest = mine.map(([, ...words]) => words.join(' > ')).filter(name => !predicates.includes(name))
+  const lines = predicates.flatMap(predicate => {
+    const rows = fillings(predicate, rest).map(filling => `  - ${escapeMarkdown(filling)}`)
+    return [`- ${readable(predicate)}`, ...rows]
+  })
+  const all = subjects.length === 0 ? '' : `: ${subjects.map(escapeMarkdown).join('; ')}`
+  return `**${readable(subject)}**${all}\n\n${lines.join('\n')}\n`
+}
+
+/** Of the sentences that a name may be made from, the one that says the most itself. */
+function bestFit(name: string, groups: readonly Group[]): string | undefined {
+  const literal = (sentence: string) => sentence.replaceAll(blank, '').length
+  const fitting = groups.map(({ subject }) => subject).filter(one => one === name || fillings(one, [name]).length > 0)
+  return fitting.sort((one, other) => literal(other) - literal(one))[0]
+}
+
+const escapeMarkdown = (text: string): string => text.replaceAll(/[*_<>[\]\\`]/g, '\\$&').replaceAll('\n', ' ')
+
+function main(): void {
+  const text = render(listTests())
+  if (!process.argv.includes('--check')) return writeFileSync(page, text)
+  if (readFileSync(page, 'utf8') === text) return console.log('docs/behaviours.md is what the tests are called')
+  console.error('docs/behaviours.md is not what the tests are called; run `npm run docs:behaviours`')
+  process.exitCode = 1
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main()

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { behaviours, groupsIn, page, render } from '../../scripts/behaviours.ts'
+import { behaviours, fillings, groupsIn, page, skeleton, skeletonOf } from '../../scripts/behaviours.ts'
 
 test('the page of behaviours is what the tests are called (npm run docs:behaviours)', () => {
-  expect(readFileSync(page, 'utf8')).toBe(render())
+  expect(skeletonOf(readFileSync(page, 'utf8'))).toBe(skeleton())
 })
 
 test('every deviation is shown by a behaviour of the page', () => {
@@ -30,4 +30,10 @@ describe.skipIf(!is('x')).each([['a (', 1]])('A thing of %s', () => {
 })
 `
   expect(groupsIn(source)).toEqual([{ subject: 'A thing of %s', predicates: ['is', "isn't %s"] }])
+})
+
+test('what a table says is found in the names it makes', () => {
+  const names = ['gives 1 of 2 (a+b)', 'gives 1 of 2 (a+b)', 'gives 3 of 4 (a+b)', 'takes 1 of 2']
+  expect(fillings('gives %i of $all (a+b)', names)).toEqual(['1 … 2', '3 … 4'])
+  expect(fillings('takes 1 of 2', names)).toEqual([])
 })

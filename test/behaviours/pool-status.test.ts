@@ -130,7 +130,7 @@ const bothPrefix: readonly (readonly [string, (...prefixes: string[]) => PoolDra
   ['a global prefix pool', aGlobalPrefixPool],
 ]
 
-describe.each(bothPrefix)('The status of %s', (_, pool) => {
+describe.each(bothPrefix)('The status of the prefixes of %s', (_, pool) => {
   test.each([
     ['fd00::/62', 64, 4],
     ['fd40::/48', 56, 256],

@@ -123,7 +123,7 @@ const bothPrefix: readonly (readonly [string, (...prefixes: string[]) => PoolDra
   ['a global prefix pool', aGlobalPrefixPool],
 ]
 
-describe.skipIf(!isInProcess).each(bothPrefix)('A review of %s', (_, pool) => {
+describe.skipIf(!isInProcess).each(bothPrefix)('A review of the prefixes of %s', (_, pool) => {
   test.each([
     ['no prefixes', [], {}],
     ['a host', ['fd00::1'], {}],
