@@ -23,8 +23,11 @@ export function countRequests(metrics: Metrics, { store, running }: Counted): (a
     ['verb', 'resource'],
   )
   metrics.gauge('apiserver_current_inflight_requests', 'Requests under way.', () => ({
-    label: 'request_kind',
-    values: { readOnly: running.reads, mutating: running.writes },
+    labels: ['request_kind'],
+    samples: [
+      [['readOnly'], running.reads],
+      [['mutating'], running.writes],
+    ],
   }))
   metrics.gauge('apiserver_watches', 'Watches that are open.', () => running.watches)
   metrics.gauge('mooring_store_revision', 'Newest revision that is durable.', () => store.revision)

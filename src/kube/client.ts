@@ -8,6 +8,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { Cancelled } from '../runtime/verdict.ts'
 import { parseBody, printBody } from './body.ts'
 import { readLines } from './lines.ts'
+import type { ClientMetrics } from './metrics.ts'
 import { type Kind, type KubeObject, nameOfKind, type ObjectRef, refOf } from './object.ts'
 import { Refusal, toRefusal, toStreamRefusal } from './refusal.ts'
 import { type Method, type Wire, WireError, type WireResponse } from './wire.ts'
@@ -117,6 +118,7 @@ export interface ClientOptions {
   readonly name: string
   /** After so long a request is given up; a watch only until it is accepted. */
   readonly timeoutMs?: number
+  readonly metrics?: ClientMetrics | undefined
 }
 
 /** What the reference client asks for; a page of large objects stays within some megabytes. */
@@ -142,14 +144,22 @@ interface Call {
 }
 
 export function createClient(options: ClientOptions): Client {
-  const { versionOf, name: clientName } = options
+  const { versionOf, name: clientName, clock, metrics } = options
 
   async function send(call: Call): Promise<WireResponse> {
     const version = await versionOf(call.kind, call.signal)
     const path = pathOf(call, version)
     const what = describe(call)
     const isWrite = call.method !== 'GET'
-    const response = await exchange(options, call, path, what)
+    const startMs = clock.monotonicMs()
+    const count = (code: number) => {
+      metrics?.answered(verbOf(call), nameOfKind(call.kind), code, clock.monotonicMs() - startMs)
+    }
+    const response = await exchange(options, call, path, what).catch(error => {
+      count(0)
+      throw error
+    })
+    count(response.status)
     if (response.status >= 200 && response.status < 300) return response
     throw toRefusal({
       what,
@@ -413,10 +423,15 @@ const verbs: Readonly<Record<Method, string>> = {
   DELETE: 'delete',
 }
 
-function describe({ method, kind, namespace, name, newName, subresource, isStream }: Call): string {
-  const verb = isStream === true ? 'watch' : method === 'GET' && name === undefined ? 'list' : verbs[method]
+function verbOf({ method, name, isStream }: Call): string {
+  if (isStream === true) return 'watch'
+  return method === 'GET' && name === undefined ? 'list' : verbs[method]
+}
+
+function describe(call: Call): string {
+  const { kind, namespace, name, newName, subresource } = call
   const place = [namespace, name ?? newName].filter(part => part !== undefined && part !== '').join('/')
-  return [verb, subresource && `${subresource} of`, nameOfKind(kind), place].filter(Boolean).join(' ')
+  return [verbOf(call), subresource && `${subresource} of`, nameOfKind(kind), place].filter(Boolean).join(' ')
 }
 
 function selection({ labelSelector, fieldSelector }: ListOptions) {

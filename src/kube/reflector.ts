@@ -37,18 +37,11 @@ import { Cancelled, type CancelReason } from '../runtime/verdict.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Cache } from './cache.ts'
 import type { Client } from './client.ts'
+import type { ReflectorMetrics } from './metrics.ts'
 import { isOlder, type Kind, type KubeObject, nameOfKind } from './object.ts'
 import { isRefusal, Refusal } from './refusal.ts'
 
 export type ReflectorState = 'empty' | 'listing' | 'watching' | 'backing off' | 'not installed' | 'stopped'
-
-export interface ReflectorMetrics {
-  /** A whole list was swapped in. */
-  listed(kind: string, objects: number, tookMs: number): void
-  /** A stream ended, and why. */
-  streamEnded(kind: string, why: StreamEnd['kind']): void
-  state(kind: string, state: ReflectorState): void
-}
 
 export interface ReflectorOptions<T extends KubeObject, I extends string> {
   readonly kind: Kind<T>
@@ -62,7 +55,7 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> {
   readonly namespace?: string
   readonly labelSelector?: string
   readonly fieldSelector?: string
-  readonly metrics?: ReflectorMetrics
+  readonly metrics?: ReflectorMetrics | undefined
   readonly timing?: Partial<ReflectorTiming>
 }
 
@@ -118,10 +111,16 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     this.name = nameOfKind(options.kind)
     this.#options = options
     this.#timing = { ...reflectorTiming, ...options.timing }
+    options.metrics?.follow(this)
   }
 
   get state(): ReflectorState {
     return this.#state
+  }
+
+  /** How many objects are known. */
+  get size(): number {
+    return this.#options.cache.size
   }
 
   /** False while the server does not know the kind: an empty cache then says nothing about what was. */
@@ -176,7 +175,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       }
       cache.replace(items, version)
       this.#failures = 0
-      this.#options.metrics?.listed(this.name, items.length, clock.monotonicMs() - startMs)
+      this.#options.metrics?.listed(this.name, clock.monotonicMs() - startMs)
       return 'watch'
     } catch (error) {
       if (this.#abort.signal.aborted) return 'list'
@@ -337,9 +336,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   }
 
   #enter(state: ReflectorState): void {
-    if (this.#state === state) return
     this.#state = state
-    this.#options.metrics?.state(this.name, state)
   }
 }
 

@@ -5,8 +5,9 @@
 
 import { setMaxListeners } from 'node:events'
 import { describeError, type Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { type Clock, pause } from './clock.ts'
-import type { RuntimeMetrics } from './metrics.ts'
+import { measureRuntime, noMetrics, type RuntimeMetrics } from './metrics.ts'
 import type { Random } from './random.ts'
 import { type Reconciler, type RunningReconciler, runReconciler } from './reconciler.ts'
 import { Cancelled, type CancelReason } from './verdict.ts'
@@ -30,7 +31,7 @@ export interface ManagerOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  readonly metrics?: RuntimeMetrics
+  readonly metrics?: Metrics | undefined
   /** What else is waited for before passes begin: to be the leader. */
   readonly admitted?: (signal: AbortSignal) => Promise<void>
   /** How long running passes may take to end. */
@@ -47,12 +48,14 @@ export class Manager {
   readonly #reconcilers: RunningReconciler[] = []
   readonly #tasks: Task[] = []
   readonly #abort = new AbortController()
+  readonly #metrics: RuntimeMetrics
   #running: Promise<void>[] = []
   #state: ManagerState = 'new'
   #stopped: Promise<void> | undefined
 
   constructor(options: ManagerOptions) {
     this.#options = options
+    this.#metrics = options.metrics === undefined ? noMetrics : measureRuntime(options.metrics, this.#reconcilers)
     // Every source listens until it is synced, and there are as many as there are kinds.
     setMaxListeners(0, this.#abort.signal)
   }
@@ -79,7 +82,7 @@ export class Manager {
   /** The answer takes marks at once; passes begin when everything is synced. */
   addReconciler(reconciler: Reconciler): RunningReconciler {
     this.#mustBeNew('a reconciler')
-    const running = runReconciler(reconciler, this.#options)
+    const running = runReconciler(reconciler, { ...this.#options, metrics: this.#metrics })
     this.#reconcilers.push(running)
     return running
   }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Next, type QueueOptions, WorkQueue } from './queue.ts'
+import { lookAgainBackoff, type Next, type QueueOptions, WorkQueue } from './queue.ts'
 import { seededRandom } from './random.ts'
 import { settle, VirtualClock } from './virtual-clock.ts'
 
@@ -163,16 +163,30 @@ describe('a queue', () => {
     expect(log.ran.length).toBe(5_000)
   })
 
-  test('looks again at once after the first conflict, and slows down when they go on', async () => {
-    const log = aLog(() => ({ kind: 'retry', firstAtOnce: true }))
+  test('looks again at once on an old view, and then after pauses that stay short however long it lasts', async () => {
+    const log = aLog(() => ({ kind: 'look again' }))
     const { queue, clock } = aQueue({ run: log.run })
     log.time.nowMs = () => clock.monotonicMs()
     queue.start()
     queue.mark('a')
-    await clock.advance(10_000)
-    expect(log.ran.slice(0, 4).map(({ atMs }) => atMs)).toEqual([0, 0, 200, 600])
-    expect(log.ran.length).toBeLessThan(20)
+    await clock.advance(60 * 60_000)
+    const pauses = log.ran.slice(1).map(({ atMs }, i) => atMs - (log.ran[i]?.atMs ?? 0))
+    expect(pauses.slice(0, 2)).toEqual([0, expect.closeTo(15, -1)])
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(lookAgainBackoff.maxMs)
+    expect(pauses.slice(10).every(pause => pause >= lookAgainBackoff.maxMs / 2)).toBe(true)
     await queue.stop()
+  })
+
+  test('does not count an old view among the failures, nor forget them for it', async () => {
+    const answers: Next[] = [{ kind: 'retry' }, { kind: 'look again' }, { kind: 'retry' }, done]
+    const log = aLog((_, times) => answers[times - 1] ?? done)
+    const { queue, clock } = aQueue({ run: log.run })
+    log.time.nowMs = () => clock.monotonicMs()
+    queue.start()
+    queue.mark('a')
+    await clock.advance(60_000)
+    expect(log.ran.map(({ atMs }) => atMs)).toEqual([0, 100, 100, 300])
+    expect(queue.size).toBe(0)
   })
 
   test('slows a pass down that asks for more without end', async () => {

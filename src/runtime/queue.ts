@@ -13,6 +13,7 @@
 // - Keys are taken from their groups in turn, first in first out within one: a group of a million keys does not hold up
 //   a group of one.
 // - A key that fails waits longer each time and holds up nobody; a mark from outside ends its wait.
+// - A key whose view was old has not failed: it is looked at again at once, and then after pauses that stay short.
 
 import { type Backoff, backoffMs } from './backoff.ts'
 import type { CancelTimer, Clock } from './clock.ts'
@@ -25,8 +26,10 @@ export type Next =
   /** There is more to do: behind the others, without a delay. */
   | { readonly kind: 'again' }
   | { readonly kind: 'after'; readonly delayMs: number }
+  /** It was decided on an old view: at once, and then after short pauses, by when the view is newer. */
+  | { readonly kind: 'look again' }
   /** It failed: later, and later still the next time. */
-  | { readonly kind: 'retry'; readonly atLeastMs?: number; readonly firstAtOnce?: boolean }
+  | { readonly kind: 'retry'; readonly atLeastMs?: number }
 
 export interface QueueOptions {
   readonly clock: Clock
@@ -38,10 +41,12 @@ export interface QueueOptions {
   readonly groupOf?: (key: string) => string
   readonly backoff?: Backoff
   readonly onWaited?: (waitedMs: number) => void
-  readonly onDepth?: (ready: number, running: number) => void
 }
 
 export const retryBackoff: Backoff = { firstMs: 20, maxMs: 5 * 60_000, factor: 2, jitter: 0.5 }
+
+/** A view is late by moments, and whoever waits for this key should not wait for minutes because of it. */
+export const lookAgainBackoff: Backoff = { firstMs: 20, maxMs: 2_000, factor: 2, jitter: 0.5 }
 
 /** A pass that asks for more this often in a row is going in circles, and is slowed down like one that fails. */
 const againInARowMax = 100
@@ -63,6 +68,8 @@ interface Item {
   ownAtMs: number | undefined
   cancelTimer: CancelTimer | undefined
   failures: number
+  /** Old views in a row. */
+  stales: number
   agains: number
 }
 
@@ -119,7 +126,6 @@ export class WorkQueue {
     this.#groups.clear()
     this.#turns = new Fifo()
     this.#ready = 0
-    this.#tellDepth()
     if (this.#running === 0) return Promise.resolve()
     return new Promise(resolve => this.#onIdle.push(resolve))
   }
@@ -160,6 +166,7 @@ export class WorkQueue {
       ownAtMs: undefined,
       cancelTimer: undefined,
       failures: 0,
+      stales: 0,
       agains: 0,
     }
     this.#items.set(key, item)
@@ -204,7 +211,6 @@ export class WorkQueue {
       this.#passesThisTurn++
       void this.#work(item)
     }
-    this.#tellDepth()
   }
 
   #take(): Item | undefined {
@@ -252,12 +258,16 @@ export class WorkQueue {
     if (next.kind === 'retry') {
       item.failures++
       item.agains = 0
-      const isAtOnce = next.firstAtOnce === true && item.failures === 1
       // Many may have been told the same time to wait: they do not come back together.
       const askedMs = (next.atLeastMs ?? 0) * (1 + askedJitter * random())
-      return Math.max(askedMs, isAtOnce ? 0 : backoffMs(item.failures, backoff, random))
+      return Math.max(askedMs, backoffMs(item.failures, backoff, random))
+    }
+    if (next.kind === 'look again') {
+      item.stales++
+      return item.stales === 1 ? 0 : backoffMs(item.stales - 1, lookAgainBackoff, random)
     }
     item.failures = 0
+    item.stales = 0
     if (next.kind === 'again') {
       item.agains++
       return item.agains <= againInARowMax ? 0 : backoffMs(item.agains - againInARowMax, backoff, random)
@@ -290,9 +300,5 @@ export class WorkQueue {
       return
     }
     this.#makeReady(item)
-  }
-
-  #tellDepth(): void {
-    this.#options.onDepth?.(this.#ready, this.#running)
   }
 }

@@ -36,7 +36,7 @@ function aRun(reconcile: (times: number, pass: Pass) => Promise<PassResult>, pas
       clock,
       random: seededRandom(1),
       log: silentLog,
-      metrics: { waited: () => {}, depth: () => {}, passed: (_, outcome) => outcomes.push(outcome) },
+      metrics: { waited: () => {}, passed: (_, outcome) => outcomes.push(outcome) },
     },
   )
   running.start()

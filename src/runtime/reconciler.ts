@@ -12,7 +12,7 @@ import type { Random } from './random.ts'
 import { Cancelled, type CancelReason, toError, verdictOf } from './verdict.ts'
 
 /** What a pass answers. */
-export type PassResult = Exclude<Next, { kind: 'retry' }>
+export type PassResult = Exclude<Next, { kind: 'retry' | 'look again' }>
 
 /** Nothing to do until something changes. */
 export function done(): PassResult {
@@ -44,7 +44,7 @@ export interface ReconcilerDefinition {
   readonly reconcile: (key: string, pass: Pass) => Promise<PassResult>
   /** Keys worked on at once. */
   readonly concurrency?: number
-  /** Keys of one group wait for each other, groups do not: a pool, a namespace. */
+  /** Groups are served in turn, so that none waits for another: a pool, a namespace. Keys of one run beside each other. */
   readonly groupOf?: (key: string) => string
   readonly backoff?: Backoff
   /** A pass that takes longer is told to stop. */
@@ -107,7 +107,6 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
     run,
     concurrency: reconciler.concurrency,
     onWaited: waitedMs => metrics.waited(name, waitedMs),
-    onDepth: (ready, running) => metrics.depth(name, ready, running),
     ...(reconciler.groupOf && { groupOf: reconciler.groupOf }),
     ...(reconciler.backoff && { backoff: reconciler.backoff }),
   })
@@ -151,7 +150,7 @@ function judge(error: Error, log: Log): [PassOutcome, Next] {
   switch (verdict.kind) {
     case 'look-again':
       log.debug('looked at an old view, looking again', { error: describeError(error) })
-      return ['conflict', { kind: 'retry', firstAtOnce: true }]
+      return ['conflict', { kind: 'look again' }]
     case 'terminal':
       log.error('cannot go on until something changes', { error: describeError(error) })
       return ['terminal', { kind: 'done' }]

@@ -1,12 +1,18 @@
 import { describe, expect, test } from 'vitest'
-import { createMetrics } from './metrics.ts'
+import { createMetrics, type Sample } from './metrics.ts'
 
 describe('metrics', () => {
   test('are printed in the text form that Prometheus reads', () => {
     const metrics = createMetrics()
     const asked = metrics.counter('asked_total', 'Requests\nin all.', ['verb', 'code'])
     const took = metrics.histogram('took_seconds', 'Time.', [0.1, 1], ['verb'])
-    metrics.gauge('open', 'Open now.', () => ({ label: 'kind', values: { read: 2, write: 0 } }))
+    metrics.gauge('open', 'Open now.', () => ({
+      labels: ['kind', 'of'],
+      samples: [
+        [['read', 'a"b'], 2n ** 64n],
+        [['write', ''], 0],
+      ],
+    }))
     metrics.total('grown_total', 'Only grows.', () => 7)
     asked.add('get', '200')
     asked.add('get', '200')
@@ -27,8 +33,8 @@ describe('metrics', () => {
         'took_seconds_count{verb="get"} 3',
         '# HELP open Open now.',
         '# TYPE open gauge',
-        'open{kind="read"} 2',
-        'open{kind="write"} 0',
+        'open{kind="read",of="a\\"b"} 18446744073709551616',
+        'open{kind="write",of=""} 0',
         '# HELP grown_total Only grows.',
         '# TYPE grown_total counter',
         'grown_total 7',
@@ -55,6 +61,18 @@ describe('metrics', () => {
       .filter(line => line.startsWith('asked_total{'))
     expect(lines).toHaveLength(2_001)
     expect(lines.at(-1)).toBe('asked_total{name="other"} 8000')
+  })
+
+  test('that are read when asked come to no more series either, and none is lost in the sum', () => {
+    const metrics = createMetrics()
+    const samples = Array.from({ length: 10_003 }, (_, i): Sample => [[`name-${i}`], 2])
+    metrics.gauge('open', 'Open now.', () => ({ labels: ['name'], samples }))
+    const lines = metrics
+      .text()
+      .split('\n')
+      .filter(line => line.startsWith('open{'))
+    expect(lines).toHaveLength(10_001)
+    expect(lines.at(-1)).toBe('open{name="other"} 6')
   })
 
   test('have one meaning per name', () => {

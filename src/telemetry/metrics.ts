@@ -12,10 +12,14 @@ export interface Metrics {
   text(): string
 }
 
-/** One number, or one per value of a label. */
-export type Reading = number | { readonly label: string; readonly values: Readonly<Record<string, number>> }
+/** One number, or one per values of its labels. */
+export type Reading = number | { readonly labels: readonly string[]; readonly samples: Iterable<Sample> }
+
+/** The values of the labels, and the number: as exact as its reader can take it. */
+export type Sample = readonly [values: readonly string[], value: number | bigint]
 
 export interface Counter {
+  /** One more. */
   add(...values: readonly string[]): void
 }
 
@@ -32,6 +36,8 @@ export const secondsBounds: readonly number[] = [
 ]
 
 const seriesMax = 2_000
+/** What is read when asked is kept by whoever is read, and only has to be printed. */
+const samplesMax = 10_000
 
 export function createMetrics(): Metrics {
   const printers = new Map<string, () => string[]>()
@@ -84,8 +90,7 @@ interface Series<T> {
 function createSeries<T>(labels: readonly string[], make: () => T): Series<T> {
   const known = new Map<string, { shown: string; one: T }>()
   const add = (key: string, values: readonly string[]): T => {
-    if (values.length !== labels.length) throw new Error(`expected the labels ${labels.join(', ')}`)
-    const shown = labels.map((label, i) => `${label}="${escapeValue(values[i] ?? '')}"`).join(',')
+    const shown = showLabels(labels, values)
     const one = make()
     known.set(key, { shown, one })
     return one
@@ -124,12 +129,26 @@ function histogramLines(name: string, shown: string, bounds: readonly number[], 
 
 function readingLines(name: string, reading: Reading): string[] {
   if (typeof reading === 'number') return [line(name, '', reading)]
-  return Object.entries(reading.values).map(([value, number]) =>
-    line(name, `${reading.label}="${escapeValue(value)}"`, number),
-  )
+  return sampleLines(name, reading.labels, reading.samples)
 }
 
-function line(name: string, shown: string, value: number): string {
+function sampleLines(name: string, labels: readonly string[], samples: Iterable<Sample>): string[] {
+  const lines: string[] = []
+  let rest: number | undefined
+  for (const [values, value] of samples) {
+    if (lines.length < samplesMax) lines.push(line(name, showLabels(labels, values), value))
+    else rest = (rest ?? 0) + Number(value)
+  }
+  const other = labels.map(() => 'other')
+  return rest === undefined ? lines : [...lines, line(name, showLabels(labels, other), rest)]
+}
+
+function showLabels(labels: readonly string[], values: readonly string[]): string {
+  if (values.length !== labels.length) throw new Error(`expected the labels ${labels.join(', ')}`)
+  return labels.map((label, i) => `${label}="${escapeValue(values[i] ?? '')}"`).join(',')
+}
+
+function line(name: string, shown: string, value: number | bigint): string {
   return `${name}${shown === '' ? '' : `{${shown}}`} ${value}`
 }
 

@@ -1,7 +1,7 @@
 // What the process itself costs: memory, processor time, and how long a turn of the event loop keeps others waiting.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type { Metrics } from './metrics.ts'
+import type { Metrics, Sample } from './metrics.ts'
 
 /** How often the loop is looked at. What is measured is the time between two looks, so this is taken off. */
 const probeMs = 20
@@ -26,13 +26,13 @@ export function measureProcess(metrics: Metrics): () => void {
     () => process.memoryUsage().heapUsed,
   )
   metrics.gauge('nodejs_eventloop_lag_seconds', 'Delay of the event loop since it was last asked.', () => {
-    const values = {
-      '0.5': toLag(delay.percentile(50)),
-      '0.99': toLag(delay.percentile(99)),
-      '1.0': toLag(delay.max),
-    }
+    const samples: Sample[] = [
+      [['0.5'], toLag(delay.percentile(50))],
+      [['0.99'], toLag(delay.percentile(99))],
+      [['1.0'], toLag(delay.max)],
+    ]
     delay.reset()
-    return { label: 'quantile', values }
+    return { labels: ['quantile'], samples }
   })
   return () => {
     delay.disable()

@@ -9,10 +9,10 @@ import type { News } from '../../kube/events.ts'
 import { type Kind, type KubeObject, keyOf, keyOfRef, type ObjectRef } from '../../kube/object.ts'
 import { Refusal } from '../../kube/refusal.ts'
 import { Manager } from '../../runtime/manager.ts'
-import { noMetrics } from '../../runtime/metrics.ts'
 import { seededRandom } from '../../runtime/random.ts'
 import { VirtualClock } from '../../runtime/virtual-clock.ts'
 import { silentLog } from '../../telemetry/log.ts'
+import { createMetrics } from '../../telemetry/metrics.ts'
 import { createCaches, followLedger } from '../capi/world.ts'
 import { Ledger } from '../ledger.ts'
 import { factsWhenSynced, reviewFacts } from './facts.ts'
@@ -41,7 +41,6 @@ async function aDesk({ prunes = false } = {}) {
   const news: News[] = []
   /** Gone from the server, and not yet from the caches. */
   const vanished = new Set<string>()
-  const outcomes: string[] = []
   let version = 100
 
   const cacheOf = (kind: string) => {
@@ -92,7 +91,7 @@ async function aDesk({ prunes = false } = {}) {
     return next
   }
 
-  const metrics = { ...noMetrics, passed: (_: string, outcome: string) => void outcomes.push(outcome) }
+  const metrics = createMetrics()
   const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
   const client = { mergePatch } as unknown as Client
   const recorder = { tell: (told: News) => void news.push(told) }
@@ -106,7 +105,7 @@ async function aDesk({ prunes = false } = {}) {
     writes,
     news,
     vanished,
-    outcomes,
+    metrics,
     capacity,
     put,
     remove,
@@ -383,7 +382,7 @@ describe('what is written', () => {
     desk.vanished.add('default/vms')
     desk.put(aHold(pool, '10.0.0.10'))
     await desk.rest()
-    expect(desk.outcomes).not.toContain('failed')
+    expect(desk.metrics.text()).not.toContain('outcome="failed"')
   })
 
   test('comes to rest where the installed definition knows no conditions', async () => {
