@@ -1,0 +1,162 @@
+// What users install from, as it is rendered.
+
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import { plainInstall, toInstallation } from '../../scripts/config/manifests.ts'
+import { toComponents, toMetadata, variables } from '../../scripts/release/clusterctl.ts'
+import { releaseVersion, writeRelease } from '../../scripts/release/write.ts'
+
+interface Manifest {
+  readonly kind: string
+  readonly metadata: {
+    readonly name: string
+    readonly namespace?: string
+    readonly labels?: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
+  }
+  readonly [field: string]: unknown
+}
+
+const objects = toInstallation(plainInstall) as unknown as Manifest[]
+const ofKind = (kind: string): Manifest[] => objects.filter(object => object.kind === kind)
+function the(kind: string): Manifest {
+  const [object] = ofKind(kind)
+  if (!object) throw new Error(`there is no ${kind}`)
+  return object
+}
+
+const labelsOf = ({ metadata }: Manifest) => metadata.labels ?? {}
+
+describe('an installation', () => {
+  test('names every object once, and puts those with a namespace into one that comes first', () => {
+    const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`)
+    expect(new Set(names).size).toBe(names.length)
+    const [first] = objects
+    expect([first?.kind, first?.metadata.name]).toEqual(['Namespace', 'mooring-system'])
+    expect(ofKind('Namespace')).toHaveLength(1)
+    const elsewhere = objects.filter(({ metadata }) => (metadata.namespace ?? 'mooring-system') !== 'mooring-system')
+    expect(elsewhere).toEqual([])
+  })
+
+  test('carries the name of the provider on everything', () => {
+    for (const object of objects) expect(labelsOf(object)['cluster.x-k8s.io/provider']).toBe('ipam-mooring')
+  })
+
+  test('lets clusterctl move pools, with what is below them only in a namespace, and never holds', () => {
+    const label = (definition: Manifest, name: string) =>
+      labelsOf(definition)[`clusterctl.cluster.x-k8s.io/${name}`] !== undefined
+    for (const definition of ofKind('CustomResourceDefinition')) {
+      const { scope, names } = definition.spec as { scope: string; names: { kind: string } }
+      const isPool = names.kind.endsWith('Pool')
+      const seen = [names.kind, label(definition, 'move'), label(definition, 'move-hierarchy')]
+      expect(seen).toEqual([names.kind, isPool && scope === 'Cluster', isPool && scope === 'Namespaced'])
+    }
+  })
+
+  test('says of every pool which version answers to which contract of Cluster API', () => {
+    for (const definition of ofKind('CustomResourceDefinition')) {
+      const { names, versions } = definition.spec as { names: { kind: string }; versions: { name: string }[] }
+      if (!names.kind.endsWith('Pool')) continue
+      for (const contract of ['v1beta1', 'v1beta2']) {
+        const version = labelsOf(definition)[`cluster.x-k8s.io/${contract}`]
+        expect(versions.map(({ name }) => name)).toContain(version)
+      }
+    }
+  })
+
+  test('serves every version of a kind that has several, converts them, and has the authority put in', () => {
+    interface Spec {
+      versions: { name: string; served: boolean }[]
+      conversion?: { strategy: string }
+    }
+    const converted = ofKind('CustomResourceDefinition').filter(({ spec }) => (spec as Spec).versions.length > 1)
+    expect(converted).toHaveLength(2)
+    for (const definition of converted) {
+      const { versions, conversion } = definition.spec as Spec
+      expect(versions.every(({ served }) => served)).toBe(true)
+      expect(conversion?.strategy).toBe('Webhook')
+      expect(definition.metadata.annotations).toHaveProperty(['cert-manager.io/inject-ca-from'])
+    }
+  })
+
+  test('sends reviews to a Service that exists, and certifies its name', () => {
+    const services = ofKind('Service').map(({ metadata }) => metadata.name)
+    const configurations = [...ofKind('ValidatingWebhookConfiguration'), ...ofKind('MutatingWebhookConfiguration')]
+    expect(configurations).toHaveLength(2)
+    const certificate = the('Certificate')
+    const { dnsNames, secretName } = certificate.spec as { dnsNames: string[]; secretName: string }
+    for (const { webhooks, metadata } of configurations) {
+      expect(metadata.annotations?.['cert-manager.io/inject-ca-from']).toBe(
+        `mooring-system/${certificate.metadata.name}`,
+      )
+      for (const { clientConfig } of webhooks as { clientConfig: { service: { name: string; namespace: string } } }[]) {
+        expect(services).toContain(clientConfig.service.name)
+        expect(dnsNames).toContain(`${clientConfig.service.name}.${clientConfig.service.namespace}.svc`)
+      }
+    }
+    expect(JSON.stringify(ofKind('Deployment'))).toContain(`"secretName":"${secretName}"`)
+  })
+
+  test('runs as nobody in particular and may write nothing', () => {
+    const { replicas, template } = the('Deployment').spec as { replicas: number; template: { spec: PodSpec } }
+    const { securityContext, containers } = template.spec
+    expect(replicas).toBe(2)
+    expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } })
+    expect(containers.map(({ name }) => name)).toEqual(['manager'])
+    for (const container of containers) {
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      })
+      expect(container.args).toContain('--leader-elect=true')
+      expect(container).toMatchObject({ livenessProbe: {}, readinessProbe: {}, resources: { requests: {} } })
+    }
+  })
+})
+
+interface PodSpec {
+  securityContext: unknown
+  containers: { name: string; args: string[]; securityContext: unknown }[]
+}
+
+describe('what clusterctl reads', () => {
+  test('is the same installation once variables have their defaults', () => {
+    const flags = variables.map(({ flag, value }) => `${flag}=${value}`)
+    const defaults = toComponents(objects).replaceAll(/\$\{[A-Z_]+:=([^}]*)\}/g, '$1')
+    const read = parseAllDocuments(defaults).map(document => document.toJS() as Manifest)
+    const isSaid = (arg: string) => !flags.includes(arg)
+    const plain = JSON.stringify(read, (key, value) => (key === 'args' ? (value as string[]).filter(isSaid) : value))
+    expect(JSON.parse(plain)).toEqual(objects)
+    expect(flags.filter(flag => defaults.includes(flag))).toEqual(flags)
+  })
+
+  test('is refused where something would be taken for a variable', () => {
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: `$${'{b}'}` } }
+    expect(() => toComponents([object])).toThrow('clusterctl would substitute')
+  })
+
+  test('knows the contract of this version, and of no other', () => {
+    expect(toMetadata(releaseVersion())).toContain('contract: v1beta2')
+    expect(() => toMetadata('v7.0.0')).toThrow('belongs to no release series')
+  })
+})
+
+describe('a release', () => {
+  const out = mkdtempSync(join(tmpdir(), 'mooring-release-'))
+  beforeAll(() => writeRelease({ out, image: 'example.com/mooring:test' }))
+  afterAll(() => rmSync(out, { recursive: true }))
+
+  test('is laid out as clusterctl expects of a folder', () => {
+    const folder = join(out, 'ipam-mooring', releaseVersion())
+    expect(readFileSync(join(folder, 'ipam-components.yaml'), 'utf8')).toMatch(/replicas: \$\{MOORING_REPLICAS:=2\}/)
+    expect(readFileSync(join(folder, 'metadata.yaml'), 'utf8')).toContain('kind: Metadata')
+  })
+
+  test('runs the image it was told', () => {
+    expect(readFileSync(join(out, 'mooring.yaml'), 'utf8')).toContain('image: example.com/mooring:test')
+  })
+})
