@@ -2,15 +2,8 @@
 // cluster, only that their requests take no socket.
 
 import { X509Certificate } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { parseAllDocuments } from 'yaml'
 import { startEdge } from '../admission/edge.ts'
-import {
-  type ReviewAddress,
-  toConversion,
-  toMutatingConfiguration,
-  toValidatingConfiguration,
-} from '../admission/registration.ts'
+import { type ReviewAddress, toMutatingConfiguration, toValidatingConfiguration } from '../admission/registration.ts'
 import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
 import type { Handler } from '../apiserver/edge/handler.ts'
 import { type Client, createClient } from '../kube/client.ts'
@@ -18,6 +11,7 @@ import { createDiscovery } from '../kube/discovery.ts'
 import { defineKind, type KubeObject } from '../kube/object.ts'
 import { realClock } from '../runtime/clock.ts'
 import type { Log } from '../telemetry/log.ts'
+import { coreDefinitions, type Definition, ownDefinitions, withConversion } from './definitions.ts'
 import { createDesks } from './desks.ts'
 import { embeddedWire } from './embedded-wire.ts'
 
@@ -108,7 +102,8 @@ const definitions = defineKind<KubeObject>({
 
 /** Definitions are applied, so that a newer Mooring brings its newer kinds to older data. */
 async function installKinds(client: Client, address: ReviewAddress): Promise<void> {
-  const wanted = readDefinitions()
+  // No Cluster API is installed here.
+  const wanted = [...ownDefinitions(), ...coreDefinitions()]
   for (const definition of wanted) {
     const ref = { name: definition.metadata.name ?? '' }
     await client.apply(definitions, ref, withConversion(definition, address), { fieldManager: name, isForced: true })
@@ -127,30 +122,4 @@ async function established(client: Client, name: string): Promise<void> {
     }
     await new Promise(resolve => setImmediate(resolve))
   }
-}
-
-/** A kind of ours with more than one version is converted by us. */
-function withConversion(definition: Definition, address: ReviewAddress): KubeObject {
-  const { spec } = definition
-  const isOurs = spec.names.kind.startsWith('InCluster') || spec.names.kind.startsWith('GlobalInCluster')
-  if (!isOurs || spec.versions.length < 2) return definition
-  // The files do not serve the older version, because without a converter it would show the newer one's fields.
-  const versions = spec.versions.map(version => ({ ...version, served: true }))
-  return { ...definition, spec: { ...spec, versions, conversion: toConversion(address) } } as KubeObject
-}
-
-interface Definition extends KubeObject {
-  readonly spec: { readonly names: { readonly kind: string }; readonly versions: readonly object[] }
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null }
-}
-
-/** Those of `config/crd` and, since no Cluster API is installed here, those of Cluster API that a desk needs. */
-function readDefinitions(): Definition[] {
-  const folders = ['../../config/crd/', '../../config/crd/cluster-api/'].map(path => new URL(path, import.meta.url))
-  return folders.flatMap(folder =>
-    readdirSync(folder)
-      .filter(file => file.endsWith('.yaml'))
-      .flatMap(file => parseAllDocuments(readFileSync(new URL(file, folder), 'utf8')))
-      .map(document => document.toJS() as Definition),
-  )
 }

@@ -1,0 +1,39 @@
+// `npm run config`: writes `config/rbac`, `config/manager` and `config/webhook` from what the code goes by.
+// `npm run config -- --print [--namespace NS] [--image IMAGE] [--watch NS] [--ca-bundle BASE64]`: all that is applied to a
+// cluster, definitions with their converter included, as one stream.
+
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { type InstallOptions, plainInstall, toFiles, toInstallation, toYAML } from './manifests.ts'
+
+const { values } = parseArgs({
+  options: {
+    print: { type: 'boolean', default: false },
+    namespace: { type: 'string', default: plainInstall.namespace },
+    image: { type: 'string', default: plainInstall.image },
+    watch: { type: 'string', default: '' },
+    'ca-bundle': { type: 'string' },
+  },
+})
+const caBundle = values['ca-bundle']
+const options: InstallOptions = {
+  ...plainInstall,
+  namespace: values.namespace,
+  image: values.image,
+  watchedNamespace: values.watch,
+  ...(caBundle !== undefined && { authority: { kind: 'given', caBundle } }),
+}
+
+if (values.print) {
+  process.stdout.write(toYAML(toInstallation(options)))
+} else {
+  const folder = fileURLToPath(new URL('../../config', import.meta.url))
+  for (const { path, text } of toFiles(options)) {
+    const target = join(folder, path)
+    mkdirSync(dirname(target), { recursive: true })
+    writeFileSync(target, text)
+    console.log(`config/${path}`)
+  }
+}

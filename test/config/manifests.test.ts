@@ -1,0 +1,97 @@
+// The manifests beside the code are what the code would write today.
+
+import { readdirSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { plainInstall, toDefinitions, toFiles, toInstallation, toRBAC, toYAML } from '../../scripts/config/manifests.ts'
+import { webhooks } from '../../src/admission/webhooks.ts'
+import { checkCRD } from '../../src/apiserver/crd/check.ts'
+import type { KubeObject } from '../../src/apiserver/object.ts'
+import { rights } from '../../src/cli/rights.ts'
+
+const files = toFiles(plainInstall)
+
+describe('the manifests in config', () => {
+  test.each(files.map(({ path, text }) => [path, text]))('%s is as `npm run config` writes it', (path, text) => {
+    expect(readFileSync(`config/${path}`, 'utf8')).toBe(text)
+  })
+
+  test('nothing else lies in their folders', () => {
+    const found = ['manager', 'rbac', 'webhook'].flatMap(folder =>
+      readdirSync(`config/${folder}`).map(name => `${folder}/${name}`),
+    )
+    expect(found.filter(path => !path.endsWith('kustomization.yaml')).toSorted()).toEqual(
+      files.map(({ path }) => path).toSorted(),
+    )
+  })
+
+  test('every object has a name, and those of kinds with namespaces a namespace', () => {
+    const places = toInstallation({ ...plainInstall, watchedNamespace: 'here' }).map(object => {
+      const { kind, metadata } = object as unknown as KubeObject & { kind: string }
+      return [kind, metadata.namespace, metadata.name]
+    })
+    for (const place of places) expect(place[2]).toMatch(/^(mooring-|[a-z]+\.)/)
+    const without = new Set(places.filter(([, namespace]) => namespace === undefined).map(([kind]) => kind))
+    expect([...without].toSorted()).toEqual([
+      'ClusterRole',
+      'ClusterRoleBinding',
+      'CustomResourceDefinition',
+      'MutatingWebhookConfiguration',
+      'Namespace',
+      'ValidatingWebhookConfiguration',
+    ])
+  })
+})
+
+describe('definitions as they are installed', () => {
+  const definitions = toDefinitions(plainInstall) as unknown as KubeObject[]
+
+  test('are valid, and pools of older versions are converted by the service', () => {
+    for (const definition of definitions) expect(checkCRD(definition as never)).toEqual([])
+    const converted = definitions.filter(({ spec }) => 'conversion' in (spec as object))
+    expect(converted.map(({ metadata }) => metadata.name)).toEqual([
+      'globalinclusterippools.ipam.cluster.x-k8s.io',
+      'inclusterippools.ipam.cluster.x-k8s.io',
+    ])
+    for (const { metadata, spec } of converted) {
+      expect(metadata.annotations).toEqual({ 'cert-manager.io/inject-ca-from': 'mooring-system/mooring-serving-cert' })
+      expect((spec as { versions: object[] }).versions).toMatchObject([
+        { name: 'v1alpha1', served: true },
+        { name: 'v1alpha2', served: true },
+      ])
+    }
+  })
+
+  test('name the authority where it is given, and ask nobody to inject it', () => {
+    const text = toYAML(toInstallation({ ...plainInstall, authority: { kind: 'given', caBundle: 'QUJD' } }))
+    expect(text).not.toContain('cert-manager')
+    expect(text.match(/caBundle: QUJD/g)).toHaveLength(2 + webhooks.filter(({ isCore }) => !isCore).length)
+  })
+})
+
+describe('rights', () => {
+  test('no right is asked for twice, none with a wildcard', () => {
+    const singles = rights.flatMap(({ group, resources, verbs, scope }) =>
+      resources.flatMap(resource => verbs.map(verb => `${verb} ${resource}.${group} ${scope}`)),
+    )
+    expect(new Set(singles).size).toBe(singles.length)
+    expect(singles.join('\n')).not.toContain('*')
+  })
+
+  test('with one namespace, only kinds without namespaces are reached everywhere', () => {
+    const everywhere = toRBAC({ ...plainInstall, watchedNamespace: 'here' })
+      .filter(({ kind }) => kind === 'ClusterRole')
+      .flatMap(({ rules }) => rules as { resources?: string[] }[])
+    const resources = everywhere.flatMap(rule => rule.resources ?? [])
+    expect(new Set(resources.map(resource => resource.split('/')[0]))).toEqual(
+      new Set([
+        'holds',
+        'clusteraddresspools',
+        'globalinclusterippools',
+        'globalinclusterprefixpools',
+        'namespaces',
+        'tokenreviews',
+        'subjectaccessreviews',
+      ]),
+    )
+  })
+})
