@@ -1,0 +1,35 @@
+// clusterctl, as people run it, with its words kept for the case that it fails.
+
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+/** Answers with everything it said; throws with it when it failed. */
+export type Clusterctl = (args: readonly string[], kubeconfig: string) => Promise<string>
+
+export function clusterctlAt(path: string, config: string, home: string): Clusterctl {
+  return (args, kubeconfig) =>
+    new Promise((done, fail) => {
+      const child = spawn(path, [...args, '--config', config, '--kubeconfig', kubeconfig], {
+        env: {
+          ...process.env,
+          // It looks for a newer clusterctl, and keeps what it found, unless told not to.
+          CLUSTERCTL_DISABLE_VERSIONCHECK: 'true',
+          XDG_CONFIG_HOME: join(home, 'config'),
+          XDG_CACHE_HOME: join(home, 'cache'),
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      let said = ''
+      child.stdout.on('data', chunk => {
+        said += String(chunk)
+      })
+      child.stderr.on('data', chunk => {
+        said += String(chunk)
+      })
+      child.once('error', fail)
+      child.once('close', code => {
+        if (code === 0) return done(said)
+        fail(new Error(`clusterctl ${args[0]} ended with ${code}:\n${said.trimEnd()}`))
+      })
+    })
+}

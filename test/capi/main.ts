@@ -1,0 +1,61 @@
+// `npm run test:capi [-- --only=init,move,vsphere] [--keep]`: programs that nobody here wrote use Mooring. clusterctl installs,
+// upgrades and moves it; Cluster API's own manager reviews what it writes; the provider for vSphere gets the addresses of its
+// machines from it. They are built once (about a quarter of an hour) and run on a real kube-apiserver.
+
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { binary, type Program, skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
+import { clusterctlAt } from './clusterctl.ts'
+import { tellInit } from './init.ts'
+import { isIsolated, runIsolated } from './isolation.ts'
+import { startServer } from './management.ts'
+import { Processes } from './processes.ts'
+import { createRepository } from './repository.ts'
+import { Sentences } from './sentences.ts'
+
+const { values } = parseArgs({
+  options: { only: { type: 'string', default: 'init,move,vsphere' }, keep: { type: 'boolean', default: false } },
+})
+const chapters = new Set(values.only.split(','))
+
+const programs: Program[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'clusterctl']
+if (chapters.has('move') || chapters.has('vsphere')) programs.push('cluster-api-manager')
+if (chapters.has('vsphere')) programs.push('vsphere-manager', 'vcenter')
+
+try {
+  if (!isIsolated()) for (const program of programs) await binary(program, line => console.log(line))
+  const code = isIsolated() ? undefined : await runIsolated()
+  process.exitCode = code ?? (await main())
+} catch (error) {
+  if (!(error instanceof Unavailable)) throw error
+  console.log(`skipped, because ${error.message}`)
+  process.exitCode = skippedExitCode
+}
+
+async function main(): Promise<number> {
+  const dir = mkdtempSync(join(tmpdir(), 'mooring-capi-'))
+  const processes = new Processes(dir)
+  const sentences = new Sentences(line => console.log(line))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => void processes.stop().finally(() => process.exit(1)))
+  }
+  try {
+    const repository = createRepository(join(dir, 'repository'))
+    const clusterctl = clusterctlAt(await binary('clusterctl'), repository.config, dir)
+    if (chapters.has('init')) {
+      await sentences.chapter('clusterctl and a new provider', async () => {
+        const management = await startServer('init', dir, processes)
+        await tellInit(sentences, management, clusterctl, repository)
+      })
+      await processes.stop()
+    }
+  } finally {
+    await processes.stop()
+    if (sentences.failed === 0 && !values.keep) rmSync(dir, { recursive: true, force: true })
+  }
+  if (existsSync(dir)) console.log(`\nlogs are in ${dir}`)
+  console.log(`\n${sentences.closingLine()}`)
+  return sentences.failed === 0 ? 0 : 1
+}

@@ -1,0 +1,91 @@
+// A management cluster: a real API server, Cluster API with its real manager and webhooks, and Mooring, all installed by
+// clusterctl and run as processes.
+
+import { join } from 'node:path'
+import { binary } from '../../scripts/real/binaries.ts'
+import { startCluster } from '../../scripts/real/cluster.ts'
+import { freePort } from '../../scripts/real/free-port.ts'
+import { type Client, connect } from '../conformance/client.ts'
+import { must } from './answers.ts'
+import type { Clusterctl } from './clusterctl.ts'
+import { answers, type Processes, type Running } from './processes.ts'
+import type { Repository } from './repository.ts'
+import { until } from './until.ts'
+import { createServing, pointToProcess } from './webhooks.ts'
+
+export interface Management {
+  readonly name: string
+  readonly dir: string
+  readonly kubeconfig: string
+  readonly client: Client
+}
+
+export async function startServer(name: string, dir: string, processes: Processes): Promise<Management> {
+  const own = join(dir, name)
+  const cluster = await startCluster({ dir: own })
+  processes.keep(() => cluster.stop())
+  const client = connect(cluster.kubeconfig)
+  await pretendCertManager(client)
+  return { name, dir: own, kubeconfig: cluster.kubeconfig, client }
+}
+
+export async function init(
+  { kubeconfig }: Management,
+  clusterctl: Clusterctl,
+  repository: Repository,
+): Promise<string> {
+  const { coreVersion, version } = repository
+  return clusterctl(
+    ['init', `--core=cluster-api:${coreVersion}`, '--bootstrap=-', '--control-plane=-', `--ipam=mooring:${version}`],
+    kubeconfig,
+  )
+}
+
+export async function startCore(management: Management, processes: Processes): Promise<Running> {
+  const { name, dir, client, kubeconfig } = management
+  const [webhookPort, healthPort] = [await freePort(), await freePort()]
+  const serving = createServing(join(dir, 'core-webhooks'))
+  const running = await processes.start({
+    name: `cluster-api-manager-${name}`,
+    path: await binary('cluster-api-manager'),
+    args: [
+      `--webhook-port=${webhookPort}`,
+      `--webhook-cert-dir=${serving.dir}`,
+      `--health-addr=127.0.0.1:${healthPort}`,
+      '--diagnostics-address=127.0.0.1:0',
+      '--insecure-diagnostics',
+    ],
+    env: { KUBECONFIG: kubeconfig },
+    isReady: () => answers(`http://127.0.0.1:${healthPort}/healthz`),
+  })
+  await pointToProcess(client, 'cluster-api', webhookPort, serving.authority)
+  return running
+}
+
+/** clusterctl wants to make a Certificate; that it is issued is the Deployment's concern, and there is none. */
+async function pretendCertManager(client: Client): Promise<void> {
+  const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
+  for (const [kind, plural] of [
+    ['Issuer', 'issuers'],
+    ['Certificate', 'certificates'],
+  ] as const) {
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+    must(
+      await client.create(path, {
+        apiVersion: 'apiextensions.k8s.io/v1',
+        kind: 'CustomResourceDefinition',
+        metadata: { name: `${plural}.cert-manager.io` },
+        spec: {
+          group: 'cert-manager.io',
+          scope: 'Namespaced',
+          names: { kind, listKind: `${kind}List`, plural, singular: kind.toLowerCase() },
+          versions: [{ name: 'v1', served: true, storage: true, schema }],
+        },
+      }),
+    )
+    await until(`${plural} are served`, async () => {
+      const { code } = await client.get(`/apis/cert-manager.io/v1/${plural}`)
+      return code === 200 ? undefined : String(code)
+    })
+  }
+}
