@@ -46,6 +46,9 @@ export function toInstallation(options: InstallOptions): Manifest[] {
   ]
 }
 
+/** Where the pod finds the certificate that reviews are answered with. */
+const certificates = '/etc/mooring/serving-certs'
+
 const podLabels = { 'control-plane': 'mooring-controller' }
 
 export function toNamespace(options: InstallOptions): Manifest {
@@ -168,6 +171,7 @@ export function toManager(options: InstallOptions): Manifest[] {
                 args: [
                   'controller',
                   '--leader-elect=true',
+                  `--webhook-cert-dir=${certificates}`,
                   ...(watchedNamespace === '' ? [] : [`--namespace=${watchedNamespace}`]),
                 ],
                 ports: [
@@ -183,9 +187,7 @@ export function toManager(options: InstallOptions): Manifest[] {
                   readOnlyRootFilesystem: true,
                   capabilities: { drop: ['ALL'] },
                 },
-                volumeMounts: [
-                  { name: 'webhook-certificate', mountPath: '/tmp/k8s-webhook-server/serving-certs', readOnly: true },
-                ],
+                volumeMounts: [{ name: 'webhook-certificate', mountPath: certificates, readOnly: true }],
               },
             ],
             volumes: [

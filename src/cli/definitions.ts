@@ -13,15 +13,18 @@ export interface Definition extends KubeObject {
 
 /** The kinds of Mooring and of the in-cluster provider. */
 export function ownDefinitions(): Definition[] {
-  return readFolder(new URL('../../config/crd/', import.meta.url))
+  return readFolder('crd/')
 }
 
 /** Those of Cluster API that a desk needs: for a server where no Cluster API is installed. */
 export function coreDefinitions(): Definition[] {
-  return readFolder(new URL('../../config/crd/cluster-api/', import.meta.url))
+  return readFolder('crd/cluster-api/')
 }
 
-function readFolder(folder: URL): Definition[] {
+const config = ['..', '..', 'config', ''].join('/')
+
+function readFolder(path: string): Definition[] {
+  const folder = new URL(`${config}${path}`, import.meta.url)
   return readdirSync(folder)
     .filter(file => file.endsWith('.yaml'))
     .toSorted()
