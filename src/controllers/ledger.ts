@@ -44,10 +44,10 @@ export class Ledger {
     return this.#places.get(holdName(space, ip))?.hold
   }
 
-  /** Whether somebody beside these shows the address. */
-  isShownByOthers(space: string, ip: IP, own: readonly string[]): boolean {
+  /** Who shows the address; whoever is only about to take it does not count. */
+  shownBy(space: string, ip: IP): string[] {
     const showings = this.#places.get(holdName(space, ip))?.shownBy.values() ?? []
-    return [...showings].some(({ by, isIntent }) => isIntent !== true && !own.includes(by))
+    return [...showings].flatMap(({ by, isIntent }) => (isIntent === true ? [] : [by]))
   }
 
   putHold(hold: Hold): void {

@@ -55,6 +55,32 @@ describe('What the in-cluster provider served', () => {
     await aServedClaim(world, aClaim().on(pool), '10.0.1.2')
   })
 
+  test('stays ready whatever a stranger, who is not bound, says to have', async () => {
+    const world = await aWorld()
+    await world.desk.stop()
+    const pool = await world.create(aPool())
+    const claim = await servedByAnother(world, pool, aClaim().on(pool), '10.0.1.44')
+    const stranger = await world.create(aClaim().on(pool).annotated({ 'mooring.dev/address': '10.0.1.44' }))
+    const byHand = aClaim().on(pool)
+    await world.create(anAddressFor(byHand, '10.0.1.44'))
+    await world.desk.start()
+    await isServed(world, claim, '10.0.1.44')
+    await staysUnserved(world, stranger, 1_000)
+    expect(await holdsOf(world, pool)).toHaveLength(1)
+  })
+
+  test('twice by mistake rests only when the last of the two claims has gone', async () => {
+    const world = await aWorld()
+    await world.desk.stop()
+    const pool = await world.create(aPool().with({ addressReuseGracePeriodSeconds: 300 }))
+    const first = await servedByAnother(world, pool, aClaim().on(pool), '10.0.1.44')
+    const second = await servedByAnother(world, pool, aClaim().on(pool), '10.0.1.44')
+    await world.delete(first)
+    await world.desk.start()
+    await isGone(world, first)
+    await isServed(world, second, '10.0.1.44')
+  })
+
   test('only half, a finalizer and no more, is served as new', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())

@@ -43,7 +43,7 @@ import {
   type ClusterState,
   clusterStateOf,
   holdsOfClaim,
-  isShownByOthers,
+  isDisputed,
   readPool,
   showingOfTaker,
 } from './world.ts'
@@ -154,13 +154,19 @@ function readable(text: string): IP | 'unreadable' {
   return isMalformed(ip) ? 'unreadable' : ip
 }
 
-function bindTo(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, world: Pick<CapiWorld, 'ledger'>): Plan {
+function bindTo(
+  claim: IPAddressClaim,
+  pool: Pool,
+  ip: IP,
+  seen: Seen,
+  world: Pick<CapiWorld, 'ledger' | 'caches'>,
+): Plan {
   if (ip.family !== pool.family) {
     const why = `the claim has ${toIPText(ip)}, which is not of the family of its pool: make a new claim`
     return { kind: 'refuse', refusal: refuse('WrongFamily', why) }
   }
   const hold = world.ledger.holdAt(pool.space, ip)
-  if (hold === undefined && isShownByOthers(world, keyOfClaim(claim), pool.space, ip)) {
+  if ((hold === undefined || claim.choice === undefined) && isDisputed(world, claim, pool.space, ip, hold)) {
     return { kind: 'refuse', refusal: shownByAnother(toIPText(ip)) }
   }
   if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'take' } }
@@ -215,7 +221,7 @@ async function bind(
       const made = await take(claim, pool, spec, world)
       if (made === undefined) return again()
       // Rule 11, looked at once more with the hold in hand.
-      if (isShownByOthers(world, keyOfClaim(claim), pool.space, ip)) {
+      if (isDisputed(world, claim, pool.space, ip)) {
         await giveBackHold(world, made)
         return again()
       }
@@ -228,7 +234,8 @@ async function bind(
       await renewHold(world, by.hold)
       break
     case 'chosen': {
-      // Before anything is said on the strength of it, the hold is read where it is kept.
+      // Before anything is said on the strength of it, the hold is read where it is kept, and touched: another process that
+      // made it just now, and found the address disputed, is too late to give it back.
       const live = await world.client.get(holdKind, { name: holdName(pool.space, ip) })
       const hold = live && holdOf(live)
       if (live !== undefined) world.caches.holds.learn(live)
@@ -236,6 +243,7 @@ async function bind(
         if (live === undefined) world.caches.holds.unlearn(holdName(pool.space, ip))
         return again()
       }
+      await renewHold(world, hold)
       break
     }
   }

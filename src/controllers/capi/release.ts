@@ -18,7 +18,7 @@ import { holds as holdKind, reports as reportKind } from '../kinds.ts'
 import { holdOf, reportOf } from '../parsed.ts'
 import { claimUidLabel, expireHold, parkHold, quarantineHold, removeReport, unguardClaim } from '../steps.ts'
 import type { Seen } from './binding.ts'
-import type { CapiWorld } from './world.ts'
+import { type CapiWorld, isBoundToAnother } from './world.ts'
 
 export async function releaseClaim(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Promise<PassResult> {
   const { namespace, name } = claim.metadata
@@ -67,10 +67,12 @@ async function releaseReport(
   const report = object && reportOf(object)
   if (report === undefined || isMalformed(report) || !isReportOf(report, claim, pool)) return
   const ip = parseIP(report.address)
-  if (pool !== undefined && !isMalformed(ip) && ip.family === pool.family && held.length === 0) {
+  const isRestDue = pool !== undefined && !isMalformed(ip) && ip.family === pool.family && held.length === 0
+  // What another bound claim shows is in use: a rest would keep it from the hold it is about to get.
+  if (isRestDue && !isBoundToAnother(world, claim, pool.space, firstIP({ ip, bits: pool.bits }))) {
     const spec = {
       space: pool.space,
-      ip,
+      ip: firstIP({ ip, bits: pool.bits }),
       bits: pool.bits,
       pool: pool.identity,
       claim: claimReference(claim),

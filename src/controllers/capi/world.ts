@@ -90,10 +90,41 @@ const showingOfReport = (key: string): string => `report ${key}`
 const showingOfClaim = (key: string): string => `claim ${key}`
 export const showingOfTaker = (key: string): string => `taker ${key}`
 
-/** Whether somebody beside this claim, by a choice or a report, shows the address. */
-export function isShownByOthers({ ledger }: Pick<CapiWorld, 'ledger'>, claim: string, space: string, ip: IP): boolean {
-  return ledger.isShownByOthers(space, ip, [showingOfReport(claim), showingOfClaim(claim)])
+type Shown = Pick<CapiWorld, 'ledger' | 'caches'>
+
+/**
+ * Whether somebody beside this claim has as good a word for the address. Anybody may write an annotation or an IPAddress:
+ * against a claim that is bound, and has a hold or an IPAddress to prove it, only another bound claim counts. Else a
+ * stranger could take away what was given.
+ */
+export function isDisputed(world: Shown, claim: IPAddressClaim, space: string, ip: IP, hold?: Hold): boolean {
+  const key = keyOfClaim(claim)
+  const shownBy = world.ledger.shownBy(space, ip)
+  const isHeld = hold?.claim.uid === claim.metadata.uid && hold.state === 'held' && claim.addressName !== ''
+  if (isHeld || (shownBy.includes(showingOfReport(key)) && isBound(world.caches, key))) {
+    return isBoundToAnother(world, claim, space, ip)
+  }
+  return shownBy.some(by => by !== showingOfReport(key) && by !== showingOfClaim(key))
 }
+
+/** Whether a reader, following some other claim to its IPAddress, finds this address. */
+export function isBoundToAnother({ ledger, caches }: Shown, claim: IPAddressClaim, space: string, ip: IP): boolean {
+  const own = showingOfReport(keyOfClaim(claim))
+  return ledger.shownBy(space, ip).some(by => {
+    return by !== own && by.startsWith(showingOfReport('')) && isBound(caches, by.slice(showingOfReport('').length))
+  })
+}
+
+/** The claim says that it is bound, is not on its way out, and the IPAddress of its name names it. */
+function isBound(caches: Caches, key: string): boolean {
+  const [object, shown] = [caches.claims.get(key), caches.reports.get(key)]
+  const [claim, report] = [object && claimOf(object), shown && reportOf(shown)]
+  if (claim === undefined || report === undefined || isMalformed(claim) || isMalformed(report)) return false
+  if (claim.isDeleting || claim.addressName === '') return false
+  return report.metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid)
+}
+
+const keyOfClaim = ({ metadata }: IPAddressClaim): string => `${metadata.namespace}/${metadata.name}`
 
 function showReport(caches: Caches, ledger: Ledger, change: Change<KubeObject>): void {
   const object = change.new ?? change.old
