@@ -13,6 +13,7 @@ import { isSameIP, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { after, done, type PassResult } from '../../runtime/reconciler.ts'
+import { everything, isInScope, isInView, type Scope } from '../capi/scope.ts'
 import { type CapiWorld, findPool } from '../capi/world.ts'
 import { claims } from '../kinds.ts'
 import { claimOf, holdOf } from '../parsed.ts'
@@ -21,15 +22,17 @@ import { expireHold, quarantineHold } from '../steps.ts'
 /** Wall clocks of processes differ a little; nothing is freed early because of it. */
 const slackMs = 1_000
 
-export async function reconcileHold(name: string, world: CapiWorld): Promise<PassResult> {
+export async function reconcileHold(name: string, world: CapiWorld, scope = everything): Promise<PassResult> {
   const object = world.caches.holds.get(name)
   const hold = object && holdOf(object)
   if (hold === undefined || isMalformed(hold)) return done()
   if (hold.state === 'quarantined') return settleQuarantine(hold, world)
   if (hold.claim.apiGroup !== ipamGroup || hold.claim.kind !== 'IPAddressClaim') return done()
-  if (!(await isStray(hold, world))) return done()
+  if (!isInView(scope, hold.claim.namespace)) return done()
+  if (!(await isStray(hold, world, scope))) return done()
   const pool = findPool(world.caches, hold.pool)
   await quarantineHold(world, hold, pool?.quarantineSeconds ?? 0)
+  world.note({ what: 'stray hold', claim: hold.claim, pool: hold.pool, space: hold.space, ip: hold.ip })
   return done()
 }
 
@@ -39,17 +42,21 @@ async function settleQuarantine(hold: Hold, world: CapiWorld): Promise<PassResul
   const leftMs = untilMs + (seconds === 0 ? 0 : slackMs) - world.clock.now()
   if (leftMs > 0) return after(leftMs)
   await expireHold(world, hold)
+  if (hold.metadata.deletionTimestamp === undefined || seconds > 0) {
+    world.note({ what: 'rested', claim: hold.claim, pool: hold.pool, space: hold.space, ip: hold.ip })
+  }
   return done()
 }
 
-async function isStray(hold: Hold, world: CapiWorld): Promise<boolean> {
+async function isStray(hold: Hold, world: CapiWorld, scope: Scope): Promise<boolean> {
   const { namespace, name, uid } = hold.claim
   // A claim in view that stands by this hold settles it without a question.
   const known = world.caches.claims.get(`${namespace}/${name}`)
   if (known !== undefined && standsBy(known, hold)) return false
   const live = await world.client.get(claims, { namespace, name })
   if (live === undefined || live.metadata.uid !== uid) return true
-  return !standsBy(live, hold)
+  // Whoever serves it judges it.
+  return isInScope(scope, live) && !standsBy(live, hold)
 }
 
 function standsBy(object: object, hold: Hold): boolean {

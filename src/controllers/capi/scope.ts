@@ -1,0 +1,28 @@
+// Which claims a desk serves, where it was told to serve only some. Whatever it does not serve it still counts: an address is
+// taken by its hold, holds have no namespace and are all in view, and a second hold of the same name is refused by the API
+// server whoever asks. So two desks with different scopes share pools and spaces safely. What only the IPAddresses of another
+// namespace show (given by another provider, never held) is out of view with a namespace, and not with a filter.
+//
+// A claim out of scope is left alone, never taken for gone: nothing is written to it, and its holds are no strays.
+
+import { watchFilterLabel } from '../../api/names.ts'
+import type { KubeObject } from '../../kube/object.ts'
+
+export interface Scope {
+  /** Only claims and pools of this namespace; empty for all. */
+  readonly namespace: string
+  /** Only claims whose label has this value; empty for all. */
+  readonly watchFilter: string
+}
+
+export const everything: Scope = { namespace: '', watchFilter: '' }
+
+export function isInScope({ namespace, watchFilter }: Scope, { metadata }: KubeObject): boolean {
+  if (namespace !== '' && metadata.namespace !== namespace) return false
+  return watchFilter === '' || metadata.labels?.[watchFilterLabel] === watchFilter
+}
+
+/** Whether claims of this namespace are in view. */
+export function isInView({ namespace }: Scope, ofClaim: string): boolean {
+  return namespace === '' || ofClaim === namespace
+}
