@@ -2,15 +2,18 @@
 //
 //   ipam-mooring/<version>/   what clusterctl reads, by file:// or from a release page
 //   mooring.yaml              the same objects for `kubectl apply --server-side -f`
+//   charts/mooring/           the chart, and beside it, packed
+//   prometheus/, grafana/     alerts, and a board
 //   samples/                  pools and claims to begin with
 
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { plainInstall, toInstallation, toYAML } from '../config/manifests.ts'
+import { toTar } from '../image/tar.ts'
+import { readChart } from './chart.ts'
 import { toComponents, toMetadata } from './clusterctl.ts'
-
-const repository = fileURLToPath(new URL('../../', import.meta.url))
+import { repository } from './repository.ts'
 
 export interface ReleaseOptions {
   readonly out: string
@@ -28,16 +31,29 @@ export function releaseVersion(): string {
 export function writeRelease({ out, image = plainInstall.image, say = () => {} }: ReleaseOptions): void {
   const version = releaseVersion()
   const objects = toInstallation({ ...plainInstall, image })
-  const write = (path: string, text: string) => {
+  const write = (path: string, text: string | Buffer) => {
     mkdirSync(dirname(join(out, path)), { recursive: true })
     writeFileSync(join(out, path), text)
     say(join(out, path))
   }
   // Only what an earlier run wrote: the folder may hold other things.
-  for (const made of ['ipam-mooring', 'samples']) rmSync(join(out, made), { recursive: true, force: true })
+  for (const made of ['ipam-mooring', 'charts', ...copied]) rmSync(join(out, made), { recursive: true, force: true })
   write(`ipam-mooring/${version}/ipam-components.yaml`, toComponents(objects))
   write(`ipam-mooring/${version}/metadata.yaml`, toMetadata(version))
   write('mooring.yaml', toYAML(objects))
-  cpSync(join(repository, 'config', 'samples'), join(out, 'samples'), { recursive: true })
-  say(join(out, 'samples'))
+  const chart = readChart(version, image)
+  for (const { path, text } of chart) write(`charts/mooring/${path}`, text)
+  const packed = chart.map(({ path, text }) => file(`mooring/${path}`, text))
+  write(`charts/mooring-${version.slice(1)}.tgz`, gzipSync(toTar(packed, 0)))
+  for (const folder of copied) {
+    cpSync(join(repository, 'config', folder), join(out, folder), { recursive: true })
+    say(join(out, folder))
+  }
+}
+
+/** Folders of `config` that people use as they are. */
+const copied = ['samples', 'prometheus', 'grafana']
+
+function file(path: string, text: string) {
+  return { kind: 'file', path, body: Buffer.from(text) } as const
 }
