@@ -60,3 +60,9 @@ export const reviewBytesMax = 2 * bodyBytesMax + 1024 * 1024
 
 /** A ConversionReview holds all objects of a list, without pages. */
 export const conversionBytesMax = 64 * 1024 * 1024
+
+/**
+ * Releases a space remembers in their order, of each length of prefix: what "least recently used" goes by, some megabytes.
+ * Of more than these the oldest counts as never used.
+ */
+export const releasesRememberedMax = 65_536

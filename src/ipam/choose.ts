@@ -10,14 +10,14 @@
 // Never proposed to a stranger: what is held, quarantined, excluded, reserved, the gateway, kept for another, draining.
 
 import type { Identity } from '../api/object.ts'
-import type { Pool } from '../api/pool.ts'
+import type { Pool, Strategy } from '../api/pool.ts'
 import { bitsOf, type IP, isSameIP, parseIP, toIPText } from '../ip/address.ts'
 import { firstIP, parseCIDR, toCIDRText } from '../ip/cidr.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { hasValue } from '../ip/range-set.ts'
 import { wideNumber } from './blocks.ts'
 import { type Applicant, whyNotPermitted } from './permit.ts'
-import { poolSetOf, whyNotOffered } from './pool-set.ts'
+import { type PoolSet, poolSetOf, whyNotOffered } from './pool-set.ts'
 import { poolText, type Refusal, refuse } from './refusal.ts'
 import type { Block, SpaceIndex } from './space-index.ts'
 
@@ -137,9 +137,11 @@ const isOwn = (index: SpaceIndex, { claim, owner }: Wish, { ip, bits }: Block): 
 
 /** The lowest of what the claim left behind and could be given today. */
 function retakeOwn(pool: Pool, index: SpaceIndex, { claim, owner }: Wish): Choice | undefined {
+  const leftBehind = index.leftBy(claim, owner)
+  if (leftBehind.length === 0) return undefined
   const { open, bits, family } = poolSetOf(pool)
   let lowest: { readonly ip: IP; readonly block: bigint } | undefined
-  for (const left of index.leftBy(claim, owner)) {
+  for (const left of leftBehind) {
     if (left.bits !== bits || left.ip.family !== family) continue
     const block = wideNumber(left.ip, bits)
     if (hasValue(open, block) && (lowest === undefined || block < lowest.block)) lowest = { ip: left.ip, block }
@@ -149,16 +151,15 @@ function retakeOwn(pool: Pool, index: SpaceIndex, { claim, owner }: Wish): Choic
 
 function byStrategy(pool: Pool, index: SpaceIndex, { random }: Wish): Choice {
   const set = poolSetOf(pool)
-  const ip = freeBy(pool, index, random)
+  const ip = freeBy(pool.strategy, set, index, random)
   if (ip !== undefined) return { kind: 'take', ip, bits: set.bits }
   const what = set.bits < bitsOf(set.family) ? 'no prefix available' : 'no address available'
   const advice = 'the claim is served, oldest first, when one is released or the pool grows'
   return refuse('PoolExhausted', `${what} in ${poolText(pool.identity)}: ${advice}`)
 }
 
-function freeBy(pool: Pool, index: SpaceIndex, random: number): IP | undefined {
-  const set = poolSetOf(pool)
-  switch (pool.strategy) {
+function freeBy(strategy: Strategy, set: PoolSet, index: SpaceIndex, random: number): IP | undefined {
+  switch (strategy) {
     case 'lowestFree':
       return index.lowestFree(set)
     case 'random':

@@ -39,12 +39,14 @@ export interface Ends<N> {
 }
 
 const known = new WeakMap<Pool, PoolSet>()
+/** Claims come in series, and most of a series on one pool. */
+let last: { readonly pool: Pool; readonly set: PoolSet } | undefined
 
 export function poolSetOf(pool: Pool): PoolSet {
-  const before = known.get(pool)
-  if (before !== undefined) return before
-  const set = compute(pool)
+  if (last?.pool === pool) return last.set
+  const set = known.get(pool) ?? compute(pool)
   known.set(pool, set)
+  last = { pool, set }
   return set
 }
 

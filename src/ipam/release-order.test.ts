@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { ReleaseOrder, releasesRememberedMax } from './release-order.ts'
+import { releasesRememberedMax } from '../limits.ts'
+import { ReleaseOrder } from './release-order.ts'
 
 test('the oldest release comes first, and of one time the lower number', () => {
   const order = new ReleaseOrder<number>()

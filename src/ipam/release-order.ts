@@ -2,8 +2,7 @@
 // per space, because a large pool would else remember for ever; a forgotten one counts as never used, and since it is
 // always the oldest that is forgotten, that is where it belongs: in front of all that are remembered.
 
-/** Enough that a pool must turn over this often within a start-up's memory before an order is lost. */
-export const releasesRememberedMax = 65_536
+import { releasesRememberedMax } from '../limits.ts'
 
 interface Release<N> {
   readonly n: N

@@ -48,8 +48,8 @@ const strategies = ['lowestFree', 'random', 'leastRecentlyUsed'] as const
 
 const worlds = fc.record({
   place: fc.constantFrom(...bases),
-  listed: fc.array(spans, { minLength: 1, maxLength: 4 }),
-  excluded: fc.array(spans, { maxLength: 2 }),
+  listed: fc.array(spans, { minLength: 1, maxLength: 12 }),
+  excluded: fc.array(spans, { maxLength: 4 }),
   draining: fc.array(spans, { maxLength: 1 }),
   kept: fc.uniqueArray(offsets, { maxLength: 2 }),
   gateway: fc.option(offsets, { nil: undefined }),
@@ -105,7 +105,10 @@ const wishOf = (wisher: number, random: number): Wish => ({
 })
 
 /** The world as it is, step by step, in the plainest form there is. */
-function play(world: Case): {
+function play(
+  world: Case,
+  afterEach: (pool: Pool, index: SpaceIndex) => void = () => {},
+): {
   pool: Pool
   index: SpaceIndex
   ledger: Map<number, IndexedHold>
@@ -122,12 +125,13 @@ function play(world: Case): {
       ledger.delete(step.offset)
       const { ip, bits } = holdOf(pool, world.place, step, 'held')
       index.remove({ ip, bits }, time)
-      return
+    } else {
+      const hold = holdOf(pool, world.place, step, step.state)
+      ledger.set(step.offset, hold)
+      used.delete(step.offset)
+      index.put(hold)
     }
-    const hold = holdOf(pool, world.place, step, step.state)
-    ledger.set(step.offset, hold)
-    used.delete(step.offset)
-    index.put(hold)
+    afterEach(pool, index)
   })
   return { pool, index, ledger, used }
 }
@@ -176,7 +180,9 @@ describe('a choice', () => {
   test('is what looking at every address one by one would choose', () => {
     fc.assert(
       fc.property(worlds, world => {
-        const { pool, index, ledger, used } = play(world)
+        // Asked after every step too: what a search remembers for the next one must not outlive the truth.
+        const wish = wishOf(world.wisher, world.random)
+        const { pool, index, ledger, used } = play(world, (pool, index) => choose(pool, index, wish))
         const all = Array.from({ length: Number(universeSize) }, (_, offset) => offset)
         const open = all.filter(offset => isOpen(world, offset))
         const free = open.filter(offset => !ledger.has(offset))
@@ -184,7 +190,7 @@ describe('a choice', () => {
           const hold = ledger.get(offset)
           return hold?.state === 'quarantined' && hold.claim.name === claimOf(world.wisher).name
         })
-        const choice = choose(pool, index, wishOf(world.wisher, world.random))
+        const choice = choose(pool, index, wish)
         if (choice.kind === 'refused') {
           expect([choice.reason, free, mine]).toEqual(['PoolExhausted', [], []])
           return
@@ -194,6 +200,53 @@ describe('a choice', () => {
         expect(chosen).toBe(mine[0] ?? byStrategy(world, open, free, used))
       }),
       { numRuns: 400 },
+    )
+  })
+})
+
+describe('a pool of many small ranges', () => {
+  const count = 40
+  const pairs = Array.from({ length: count }, (_, i) => `10.0.${i}.10-10.0.${i}.11`)
+  const cases = fc.record({
+    strategy: fc.constantFrom(...strategies),
+    releases: fc.array(fc.nat({ max: 2 * count - 1 }), { minLength: 1, maxLength: 60 }),
+    pauses: fc.infiniteStream(fc.boolean()),
+  })
+
+  test('is filled to the last address, again and again', () => {
+    fc.assert(
+      fc.property(cases, ({ strategy, releases, pauses }) => {
+        const pool = orThrow(
+          toPool({
+            apiVersion: 'mooring.dev/v1alpha1',
+            kind: 'ClusterAddressPool',
+            metadata: { name: 'vms' },
+            spec: { addresses: pairs, prefix: 16, strategy },
+          }),
+        )
+        const index = new SpaceIndex()
+        const template = holdOf(pool, bases[0], { offset: 0, state: 'held', holder: 0 }, 'held')
+        const fill = (): string[] => {
+          const given: string[] = []
+          for (;;) {
+            const choice = choose(pool, index, wishOf(1, 0.7))
+            if (choice.kind === 'refused') return given.toSorted()
+            given.push(toIPText(choice.ip))
+            index.put({ ...template, ip: choice.ip })
+          }
+        }
+        expect(fill()).toHaveLength(2 * count)
+        const freed = new Set<string>()
+        for (const [time, n] of releases.entries()) {
+          const text = `10.0.${n >> 1}.${10 + (n & 1)}`
+          index.remove({ ip: orThrow(parseIP(text)), bits: 32 }, time + 1)
+          freed.add(text)
+          if (pauses.next().value) continue
+          expect(fill()).toEqual([...freed].toSorted())
+          freed.clear()
+        }
+      }),
+      { numRuns: 60 },
     )
   })
 })
@@ -291,6 +344,59 @@ describe('the index', () => {
       }),
       { numRuns: 300 },
     )
+  })
+})
+
+describe('holds of several lengths in one space', () => {
+  const prefixes = orThrow(
+    toPool({
+      apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2',
+      kind: 'GlobalInClusterPrefixPool',
+      metadata: { name: 'nets' },
+      spec: { prefixes: ['10.0.0.0/16'], allocationPrefixLength: 24 },
+    }),
+  )
+  const single = holdOf(prefixes, bases[0], { offset: 0, state: 'held', holder: 0 }, 'held')
+  const hold = (text: string, bits: number): IndexedHold => ({ ...single, ip: orThrow(parseIP(text)), bits })
+  const addresses = (strategy: string): Pool =>
+    orThrow(
+      toPool({
+        apiVersion: 'mooring.dev/v1alpha1',
+        kind: 'ClusterAddressPool',
+        metadata: { name: 'vms' },
+        spec: {
+          addresses: ['10.0.0.0-10.0.0.255', '10.0.2.0-10.0.3.255', '10.1.0.0/24'],
+          prefix: 15,
+          strategy,
+          allocateReservedIPAddresses: true,
+        },
+      }),
+    )
+
+  test.each(strategies)('no address within a prefix that is held is given (%s)', strategy => {
+    const index = new SpaceIndex()
+    index.put(hold('10.0.0.0', 24))
+    expect(index.stateOf({ ip: orThrow(parseIP('10.0.0.7')), bits: 32 })).toBe('held')
+    const chosen = (): string => {
+      const choice = choose(addresses(strategy), index, wishOf(0, 0))
+      return choice.kind === 'refused' ? choice.reason : toIPText(choice.ip)
+    }
+    expect(chosen()).toBe('10.0.2.0')
+    index.put(hold('10.0.2.0', 24))
+    expect(chosen()).toBe('10.0.3.0')
+    index.put(hold('10.0.0.0', 16))
+    expect(chosen()).toBe('10.1.0.0')
+    index.put(hold('10.1.0.0', 16))
+    expect(chosen()).toBe('PoolExhausted')
+  })
+
+  test('no prefix around an address that is held is given', () => {
+    const index = new SpaceIndex()
+    index.put(hold('10.0.0.255', 32))
+    index.put(hold('10.0.1.0', 32))
+    expect(index.lowestFree(poolSetOf(prefixes))).toEqual(parseIP('10.0.2.0'))
+    index.remove({ ip: orThrow(parseIP('10.0.0.255')), bits: 32 })
+    expect(index.lowestFree(poolSetOf(prefixes))).toEqual(parseIP('10.0.0.0'))
   })
 })
 

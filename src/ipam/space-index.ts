@@ -9,9 +9,10 @@
 import type { Hold } from '../api/hold.ts'
 import { type Identity, identityKey } from '../api/object.ts'
 import type { Family, IP } from '../ip/address.ts'
-import { hasValue, type RangeSet } from '../ip/range-set.ts'
+import { hasValue, type RangeSet, rangeAtOrAfter } from '../ip/range-set.ts'
 import { blockOf, blockOfNarrow, narrowBitsMax, narrowNumber, wideNumber } from './blocks.ts'
 import type { Ends, PoolSet } from './pool-set.ts'
+import { RangeSearch } from './range-search.ts'
 import { ReleaseOrder } from './release-order.ts'
 import { NarrowNumbers, type TaggedNumbers, WideNumbers } from './tagged-numbers.ts'
 import { Tallies } from './tallies.ts'
@@ -32,6 +33,12 @@ interface QuarantinedBlock extends Block {
   readonly since: number
 }
 
+/** A place to search from: one of the pool's open ranges, and a block in it; without one, its first. */
+interface Start {
+  readonly range: number
+  readonly block: bigint | undefined
+}
+
 export interface Occupancy {
   readonly held: number
   readonly quarantined: number
@@ -39,7 +46,7 @@ export interface Occupancy {
 
 export class SpaceIndex {
   /** One per family and length of prefix; nearly every space has one in all. */
-  readonly #planes = new Map<number, Plane>()
+  #planes: readonly Plane[] = []
   readonly #tallies = new Tallies()
   readonly #quarantined = new Map<string, QuarantinedBlock>()
   /** Former holder to what it left in quarantine, by `blockKey`. */
@@ -48,20 +55,20 @@ export class SpaceIndex {
   /** How many holds there are, in either state. */
   get size(): number {
     let size = 0
-    for (const plane of this.#planes.values()) size += plane.numbers.size
+    for (const plane of this.#planes) size += plane.numbers.size
     return size
   }
 
   /** How many pieces of memory the index is made of: grows with what is taken, not with what is offered. */
   get chunks(): number {
     let chunks = 0
-    for (const plane of this.#planes.values()) chunks += plane.numbers.chunks
+    for (const plane of this.#planes) chunks += plane.numbers.chunks
     return chunks
   }
 
   /** The hold is there, and this is what it says now. */
   put(hold: IndexedHold): void {
-    const plane = this.#planeFor(hold.ip.family, hold.bits)
+    const plane = this.#planeOf(hold.ip.family, hold.bits) ?? this.#addPlane(hold.ip.family, hold.bits)
     const isQuarantined = hold.state === 'quarantined'
     const tag = this.#tallies.enter(hold.pool, hold.claim.namespace, hold.claim.clusterName ?? '', isQuarantined)
     const before = plane.setTag(hold.ip, tag)
@@ -74,20 +81,20 @@ export class SpaceIndex {
 
   /** The hold is gone. `releasedAt` counts where it went without a quarantine. */
   remove(block: Block, releasedAt = 0): void {
-    const plane = this.#planes.get(planeKey(block.ip.family, block.bits))
+    const plane = this.#planeOf(block.ip.family, block.bits)
     const before = plane?.setTag(block.ip, 0) ?? 0
     if (plane === undefined || before === 0) return
     this.#tallies.leave(before)
     const quarantined = (before & 1) === 1 ? this.#dropQuarantined(block) : undefined
     plane.noteRelease(block.ip, quarantined?.since ?? releasedAt)
-    if (plane.isIdle) this.#planes.delete(planeKey(block.ip.family, block.bits))
+    if (plane.isIdle) this.#planes = this.#planes.filter(kept => kept !== plane)
   }
 
   /** A block is taken too where a larger one around it is, or any smaller one within it. */
   stateOf(block: Block): BlockState {
-    const tag = this.#planes.get(planeKey(block.ip.family, block.bits))?.tagOf(block.ip) ?? 0
+    const tag = this.#planeOf(block.ip.family, block.bits)?.tagOf(block.ip) ?? 0
     if (tag !== 0) return (tag & 1) === 1 ? 'quarantined' : 'held'
-    return this.#isOverlapped(block) ? 'held' : 'free'
+    return this.#behindCover(block) === undefined ? 'free' : 'held'
   }
 
   /** What the claim, or whom it serves, left in quarantine. */
@@ -102,23 +109,25 @@ export class SpaceIndex {
   // --- choosing: all of these answer the block's first address, or undefined where none is free ---
 
   lowestFree(set: PoolSet): IP | undefined {
-    return this.#nextFree(set, 0, undefined)
+    return this.#nextFree(set, undefined)
   }
 
   /** The first free block from a random place on, and round again from the start. `random` is in [0, 1). */
   randomFree(set: PoolSet, random: number): IP | undefined {
     if (set.openSize === 0n) return undefined
     const n = (BigInt(Math.floor(random * 2 ** 53)) * set.openSize) >> 53n
-    const index = lastAtMost(set.openBefore, n)
-    const start = (set.open.ranges[index]?.first ?? 0n) + n - (set.openBefore[index] ?? 0n)
-    return this.#nextFree(set, index, start) ?? this.lowestFree(set)
+    const range = lastAtMost(set.openBefore, n)
+    const block = (set.open.ranges[range]?.first ?? 0n) + n - (set.openBefore[range] ?? 0n)
+    return this.#nextFree(set, { range, block }) ?? this.lowestFree(set)
   }
 
   /** Never used comes first, lowest first; then what was released longest ago. */
   leastRecentlyUsed(set: PoolSet): IP | undefined {
-    const plane = this.#planes.get(planeKey(set.family, set.bits))
+    const plane = this.#planeOf(set.family, set.bits)
     if (plane === undefined) return this.lowestFree(set)
-    for (const ip of plane.freshest(set)) if (!this.#isOverlapped({ ip, bits: set.bits })) return ip
+    const unused = this.#uncovered(set, plane.nextUnused(set, undefined), from => plane.nextUnused(set, from))
+    if (unused !== undefined) return unused
+    for (const ip of plane.released(set)) if (this.#behindCover({ ip, bits: set.bits }) === undefined) return ip
     return undefined
   }
 
@@ -126,13 +135,13 @@ export class SpaceIndex {
 
   /** How many of these blocks are held, and how many are in quarantine. */
   occupancy(blocks: RangeSet, bits: number): Occupancy {
-    const plane = this.#planes.get(planeKey(blocks.family, bits))
+    const plane = this.#planeOf(blocks.family, bits)
     return plane?.occupancy(blocks) ?? { held: 0, quarantined: 0 }
   }
 
   /** How many of these blocks are held from this pool: in a shared space some may be another's. */
   heldFrom(pool: Identity, blocks: RangeSet, bits: number): number {
-    const plane = this.#planes.get(planeKey(blocks.family, bits))
+    const plane = this.#planeOf(blocks.family, bits)
     if (plane === undefined) return 0
     const isOfPool = this.#tallies.tagsOf(pool)
     return plane.countWhere(blocks, tag => (tag & 1) === 0 && isOfPool(tag))
@@ -160,38 +169,45 @@ export class SpaceIndex {
     return this.#tallies.isOnlyPool(pool)
   }
 
-  #planeFor(family: Family, bits: number): Plane {
-    const key = planeKey(family, bits)
-    const plane = this.#planes.get(key)
-    if (plane !== undefined) return plane
-    const made = emptyPlane(family, bits)
-    this.#planes.set(key, made)
-    return made
+  #planeOf(family: Family, bits: number): Plane | undefined {
+    for (const plane of this.#planes) if (plane.bits === bits && plane.family === family) return plane
+    return undefined
   }
 
-  /** From a place in one of the open ranges on, or from its start. Steps over what holds of other lengths cover. */
-  #nextFree(set: PoolSet, index: number, from: bigint | undefined): IP | undefined {
-    const { family, bits, open } = set
-    const plane = this.#planes.get(planeKey(family, bits))
-    if (plane !== undefined && this.#planes.size === 1) return plane.nextFree(set, index, from)
-    const searched = plane ?? emptyPlane(family, bits)
-    let ip = searched.nextFree(set, index, from)
-    while (ip !== undefined && this.#isOverlapped({ ip, bits })) {
-      const next = wideNumber(ip, bits) + 1n
-      const range = open.ranges.findIndex(({ last }) => last >= next)
-      if (range === -1) return undefined
-      const first = open.ranges[range]?.first ?? next
-      ip = searched.nextFree(set, range, next < first ? undefined : next)
-    }
-    return ip
+  #addPlane(family: Family, bits: number): Plane {
+    const plane = emptyPlane(family, bits)
+    this.#planes = [...this.#planes, plane]
+    return plane
   }
 
-  #isOverlapped({ ip, bits }: Block): boolean {
-    for (const [key, plane] of this.#planes) {
-      if (familyOfPlane(key) !== ip.family || bitsOfPlane(key) === bits) continue
-      if (plane.touches(ip, bits, bitsOfPlane(key))) return true
+  #nextFree(set: PoolSet, start: Start | undefined): IP | undefined {
+    const plane = this.#planeOf(set.family, set.bits) ?? emptyPlane(set.family, set.bits)
+    const found = plane.nextFree(set, start)
+    return this.#uncovered(set, found, from => plane.nextFree(set, from))
+  }
+
+  /** What was found, or what a search finds further on where a hold of another length lies there. */
+  #uncovered(set: PoolSet, found: IP | undefined, search: (from: Start) => IP | undefined): IP | undefined {
+    let ip = found
+    while (ip !== undefined) {
+      const behind = this.#behindCover({ ip, bits: set.bits })
+      if (behind === undefined) return ip
+      const range = rangeAtOrAfter(set.open, behind)
+      const first = set.open.ranges[range]?.first
+      if (first === undefined) return undefined
+      ip = search({ range, block: behind < first ? undefined : behind })
     }
-    return false
+    return undefined
+  }
+
+  /** The next block behind a hold around this one, or behind this one if there is a hold within it; else undefined. */
+  #behindCover({ ip, bits }: Block): bigint | undefined {
+    for (const plane of this.#planes) {
+      if (plane.family !== ip.family || plane.bits === bits || !plane.touches(ip, bits)) continue
+      const shift = BigInt(Math.max(bits - plane.bits, 0))
+      return ((wideNumber(ip, bits) >> shift) + 1n) << shift
+    }
+    return undefined
   }
 
   #addQuarantined(hold: IndexedHold): void {
@@ -224,10 +240,7 @@ export function affinityKeys(claim: Identity, owner: Identity | undefined): stri
   return owner === undefined ? [identityKey(claim)] : [identityKey(claim), identityKey(owner)]
 }
 
-const planeKey = (family: Family, bits: number): number => family * 256 + bits
-const familyOfPlane = (key: number): Family => (key >= 6 * 256 ? 6 : 4)
-const bitsOfPlane = (key: number): number => key % 256
-const blockKey = ({ ip, bits }: Block): string => `${planeKey(ip.family, bits)}/${wideNumber(ip, bits)}`
+const blockKey = ({ ip, bits }: Block): string => `${ip.family}/${bits}/${wideNumber(ip, bits)}`
 
 /** The last index whose value is at most `n`; the values ascend from 0. */
 function lastAtMost(values: readonly bigint[], n: bigint): number {
@@ -244,21 +257,24 @@ function lastAtMost(values: readonly bigint[], n: bigint): number {
 // --- planes: all blocks of one length ---
 
 interface Plane {
+  readonly family: Family
+  readonly bits: number
   readonly numbers: { readonly size: number; readonly chunks: number }
   readonly isIdle: boolean
   tagOf(ip: IP): number
   setTag(ip: IP, tag: number): number
-  nextFree(set: PoolSet, index: number, from: bigint | undefined): IP | undefined
+  nextFree(set: PoolSet, from: Start | undefined): IP | undefined
+  nextUnused(set: PoolSet, from: Start | undefined): IP | undefined
   noteRelease(ip: IP, time: number): void
-  freshest(set: PoolSet): Iterable<IP>
+  released(set: PoolSet): Iterable<IP>
   occupancy(blocks: RangeSet): Occupancy
   countWhere(blocks: RangeSet, isCounted: (tag: number) => boolean): number
-  touches(ip: IP, bits: number, planeBits: number): boolean
+  touches(ip: IP, bits: number): boolean
 }
 
 function emptyPlane(family: Family, bits: number): Plane {
   if (bits > narrowBitsMax) {
-    return new PlaneOf<bigint>({
+    return new PlaneOf<bigint>(family, bits, {
       toNumber: ip => wideNumber(ip, bits),
       toIP: n => blockOf(family, bits, n),
       toValue: n => n,
@@ -268,7 +284,7 @@ function emptyPlane(family: Family, bits: number): Plane {
       noNumbers: () => new WideNumbers(),
     })
   }
-  return new PlaneOf<number>({
+  return new PlaneOf<number>(family, bits, {
     toNumber: ip => narrowNumber(ip, bits),
     toIP: n => blockOfNarrow(family, bits, n),
     toValue: n => BigInt(n),
@@ -293,15 +309,21 @@ interface Numbering<N extends number | bigint> {
 type Numbers<N extends number | bigint> = TaggedNumbers<N> & { readonly chunks: number }
 
 class PlaneOf<N extends number | bigint> implements Plane {
+  readonly family: Family
+  readonly bits: number
   readonly numbers: Numbers<N>
   readonly #numbering: Numbering<N>
+  readonly #search: RangeSearch<N>
   readonly #released = new ReleaseOrder<N>()
   /** Taken or remembered as released. Made when somebody first asks for what was least recently used. */
-  #touched: Numbers<N> | undefined
+  #touched: { readonly numbers: Numbers<N>; readonly search: RangeSearch<N> } | undefined
 
-  constructor(numbering: Numbering<N>) {
+  constructor(family: Family, bits: number, numbering: Numbering<N>) {
+    this.family = family
+    this.bits = bits
     this.numbers = numbering.noNumbers()
     this.#numbering = numbering
+    this.#search = new RangeSearch(this.numbers)
   }
 
   get isIdle(): boolean {
@@ -316,49 +338,54 @@ class PlaneOf<N extends number | bigint> implements Plane {
     const n = this.#numbering.toNumber(ip)
     if (tag !== 0) {
       this.#released.forget(n)
-      this.#touched?.setTag(n, 1)
+      this.#touched?.numbers.setTag(n, 1)
     }
-    return this.numbers.setTag(n, tag)
+    const before = this.numbers.setTag(n, tag)
+    if (tag === 0 && before !== 0) this.#search.noteFreed(n)
+    return before
   }
 
-  nextFree(set: PoolSet, index: number, from: bigint | undefined): IP | undefined {
-    const start = from === undefined ? undefined : this.#numbering.fromValue(from)
-    const n = nextFreeIn(this.numbers, this.#numbering.endsOf(set), index, start)
-    return n === undefined ? undefined : this.#numbering.toIP(n)
+  nextFree(set: PoolSet, from: Start | undefined): IP | undefined {
+    return this.#next(this.#search, set, from)
+  }
+
+  /** Neither taken nor remembered as released. */
+  nextUnused(set: PoolSet, from: Start | undefined): IP | undefined {
+    return this.#next(this.#touchedOnes().search, set, from)
+  }
+
+  #next(search: RangeSearch<N>, set: PoolSet, from: Start | undefined): IP | undefined {
+    const { toIP, fromValue, endsOf } = this.#numbering
+    const block = from?.block === undefined ? undefined : fromValue(from.block)
+    const n = search.nextFree(endsOf(set), from?.range ?? 0, block)
+    return n === undefined ? undefined : toIP(n)
   }
 
   noteRelease(ip: IP, time: number): void {
     const forgotten = this.#released.note(this.#numbering.toNumber(ip), time)
-    if (forgotten !== undefined) this.#touched?.setTag(forgotten, 0)
+    if (forgotten === undefined || this.#touched === undefined) return
+    this.#touched.numbers.setTag(forgotten, 0)
+    this.#touched.search.noteFreed(forgotten)
   }
 
-  *freshest(set: PoolSet): Generator<IP, void, undefined> {
-    const touched = this.#touchedNumbers()
-    const { toIP, toValue, fromValue, endsOf } = this.#numbering
-    const { firsts, lasts } = endsOf(set)
-    for (const [i, first] of firsts.entries()) {
-      const last = lasts[i] ?? first
-      let at = touched.nextFree(first, last)
-      while (at !== undefined) {
-        yield toIP(at)
-        at = at === last ? undefined : touched.nextFree(fromValue(toValue(at) + 1n), last)
-      }
-    }
+  /** Free ones that are remembered, released longest ago first. */
+  *released(set: PoolSet): Generator<IP, void, undefined> {
+    const { toIP, toValue } = this.#numbering
     for (const n of this.#released.oldestFirst()) {
       if (this.numbers.tagOf(n) === 0 && hasValue(set.open, toValue(n))) yield toIP(n)
     }
   }
 
-  #touchedNumbers(): Numbers<N> {
+  #touchedOnes(): { readonly numbers: Numbers<N>; readonly search: RangeSearch<N> } {
     if (this.#touched !== undefined) return this.#touched
     const { noNumbers, fromValue, highest } = this.#numbering
-    const touched = noNumbers()
+    const numbers = noNumbers()
     this.numbers.eachTaken(fromValue(0n), highest, (_, n) => {
-      touched.setTag(n, 1)
+      numbers.setTag(n, 1)
     })
-    for (const n of this.#released.oldestFirst()) touched.setTag(n, 1)
-    this.#touched = touched
-    return touched
+    for (const n of this.#released.oldestFirst()) numbers.setTag(n, 1)
+    this.#touched = { numbers, search: new RangeSearch(numbers) }
+    return this.#touched
   }
 
   occupancy(blocks: RangeSet): Occupancy {
@@ -382,30 +409,12 @@ class PlaneOf<N extends number | bigint> implements Plane {
     return count
   }
 
-  touches(ip: IP, bits: number, planeBits: number): boolean {
-    if (planeBits < bits) return this.tagOf(ip) !== 0
-    const shift = BigInt(planeBits - bits)
+  /** Whether a block of this plane is around that one, or within it. */
+  touches(ip: IP, bits: number): boolean {
+    if (this.bits < bits) return this.tagOf(ip) !== 0
+    const shift = BigInt(this.bits - bits)
     const first = wideNumber(ip, bits) << shift
     const last = first + (1n << shift) - 1n
     return this.numbers.countTaken(this.#numbering.fromValue(first), this.#numbering.fromValue(last)).taken > 0
   }
-}
-
-/** The first free number of these ranges, from a place in one of them on. */
-function nextFreeIn<N extends number | bigint>(
-  numbers: TaggedNumbers<N>,
-  { firsts, lasts }: Ends<N>,
-  index: number,
-  from: N | undefined,
-): N | undefined {
-  let start = from
-  for (let i = index; i < firsts.length; i++) {
-    const first = start ?? firsts[i]
-    const last = lasts[i]
-    if (first === undefined || last === undefined) return undefined
-    const free = numbers.nextFree(first, last)
-    if (free !== undefined) return free
-    start = undefined
-  }
-  return undefined
 }

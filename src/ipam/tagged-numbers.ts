@@ -2,14 +2,13 @@
 // a search looks at a handful of words whether a thousand or a billion numbers are taken, and what nobody took costs
 // nothing, so a range is as cheap as its ends.
 //
-// Numbers of up to 32 bits live in chunks of 1,024, made when the first of them is taken. Above the chunks stand two
-// levels of the same shape that say which chunks, and which groups of 1,024 chunks, are full: a search that meets a full
-// chunk steps over it, and over a full group, without looking inside. Wider numbers (IPv6) are a sparse map from their
-// upper bits to such a structure for their lower 32.
-//
-// A chunk with few numbers keeps their tags in a short list; one with many has a word for each. A number that is alone
-// among its 2^32 neighbours is kept as it is. So numbers scattered at random over a vast range cost some hundred bytes
-// each, and numbers side by side about four.
+// Numbers of up to 32 bits live in chunks of 1,024, made when the first of them is taken. A chunk that is full is marked,
+// and a search steps over it, and over a thousand of them, without looking inside. Wider numbers (IPv6) are a sparse map
+// from their upper bits to such a structure for their lower 32; one that is alone among its 2^32 neighbours is kept as
+// it is.
+
+import { Chunk, chunkBits, chunkMask, chunkSize } from './chunk.ts'
+import { Marks } from './marks.ts'
 
 /** Numbers are `number` up to 32 bits and `bigint` beyond. */
 export interface TaggedNumbers<N extends number | bigint> {
@@ -35,73 +34,17 @@ export interface Count {
 /** Is shown a part, the first and last number in it that are meant, and where the part starts. */
 type VisitPart<Part, N> = (part: Part, low: number, high: number, start: N) => void
 
-const chunkBits = 10
-const chunkSize = 1 << chunkBits
-const chunkMask = chunkSize - 1
-const wordsPerChunk = chunkSize / 32
-/** Up to here a list of tags is shorter than a word for every number, by far. */
-const fewMax = 32
-const tagSpan = 2 ** 32
 const numberMax = 2 ** 32 - 1
-
-interface Chunk {
-  readonly bits: Uint32Array
-  /** All below are taken: where a search may begin. Not all at or above need be free. */
-  open: number
-  taken: number
-  odd: number
-  /** Offset * 2^32 + tag, in no order; undefined once there are too many. */
-  few: number[] | undefined
-  tags: Uint32Array | undefined
-}
-
-/** Which parts of a whole are full, kept for 1,024 parts at a time; where none is, nothing is kept. */
-class FullParts {
-  #nodes: Map<number, { readonly bits: Uint32Array; open: number; full: number }> | undefined
-
-  /** Whether with this part all 1,024 of its node are full. */
-  add(part: number): boolean {
-    this.#nodes ??= new Map()
-    let node = this.#nodes.get(part >>> chunkBits)
-    if (node === undefined) {
-      node = { bits: new Uint32Array(wordsPerChunk), open: 0, full: 0 }
-      this.#nodes.set(part >>> chunkBits, node)
-    }
-    setBit(node.bits, part & chunkMask)
-    if (node.open === (part & chunkMask)) node.open++
-    node.full++
-    return node.full === chunkSize
-  }
-
-  /** Whether all 1,024 of its node were full. */
-  delete(part: number): boolean {
-    const node = this.#nodes?.get(part >>> chunkBits)
-    if (node === undefined) return false
-    const wasFull = node.full === chunkSize
-    clearBit(node.bits, part & chunkMask)
-    node.open = Math.min(node.open, part & chunkMask)
-    node.full--
-    if (node.full === 0) this.#nodes?.delete(part >>> chunkBits)
-    return wasFull
-  }
-
-  /** The first part from `part` on that is not full, else the first part of the next node, whatever that is. */
-  nextOpen(part: number): number {
-    const node = this.#nodes?.get(part >>> chunkBits)
-    if (node === undefined) return part
-    const open = firstClear(node.bits, Math.max(part & chunkMask, node.open))
-    return open === -1 ? ((part >>> chunkBits) + 1) * chunkSize : (part >>> chunkBits) * chunkSize + open
-  }
-}
 
 export class NarrowNumbers implements TaggedNumbers<number> {
   readonly #chunks = new Map<number, Chunk>()
-  /** Which chunks are full, by groups of 1,024; and which groups are. */
-  readonly #fullChunks = new FullParts()
-  readonly #fullGroups = new FullParts()
+  readonly #full = new Marks()
   // Neighbouring numbers are asked for one after the other, so the last chunk is mostly the next one too.
   #lastKey = -1
   #lastChunk: Chunk | undefined
+  // A pool is searched from its start again and again: from there up to here all are taken.
+  #searchedFrom = -1
+  #takenUpTo = -1
   #size = 0
 
   get size(): number {
@@ -114,46 +57,40 @@ export class NarrowNumbers implements TaggedNumbers<number> {
   }
 
   tagOf(n: number): number {
-    const chunk = this.#chunkAt(n >>> chunkBits)
-    if (chunk === undefined || !hasBit(chunk.bits, n & chunkMask)) return 0
-    return tagIn(chunk, n & chunkMask)
+    return this.#chunkAt(n >>> chunkBits)?.tagOf(n & chunkMask) ?? 0
   }
 
   setTag(n: number, tag: number): number {
     const key = n >>> chunkBits
-    const offset = n & chunkMask
-    const chunk = this.#chunkAt(key)
-    if (chunk === undefined) {
-      if (tag !== 0) this.#take(key, this.#addChunk(key), offset, tag)
-      return 0
-    }
-    const before = hasBit(chunk.bits, offset) ? tagIn(chunk, offset) : 0
-    if (before === tag) return before
-    if (before !== 0) this.#free(key, chunk, offset, before)
-    if (tag !== 0) this.#take(key, chunk, offset, tag)
+    const known = this.#chunkAt(key)
+    if (known === undefined && tag === 0) return 0
+    const chunk = known ?? this.#addChunk(key)
+    const takenBefore = chunk.taken
+    const before = chunk.setTag(n & chunkMask, tag)
+    if (chunk.taken === takenBefore) return before
+    this.#size += chunk.taken - takenBefore
+    if (tag === 0 && n < this.#takenUpTo && n >= this.#searchedFrom) this.#takenUpTo = n
+    if (chunk.taken === chunkSize) this.#full.add(key)
+    else if (takenBefore === chunkSize) this.#full.delete(key)
     else if (chunk.taken === 0) this.#dropChunk(key)
     return before
   }
 
   nextFree(from: number, last: number): number | undefined {
-    let at = from
-    for (;;) {
-      if (at > last) return undefined
+    let at = from === this.#searchedFrom ? this.#takenUpTo : from
+    while (at <= last) {
       const key = at >>> chunkBits
-      const open = this.#nextOpenChunk(key)
-      if (open !== key) {
-        at = open * chunkSize
-        if (at > last) return undefined
-      }
-      const chunk = this.#chunkAt(open)
-      if (chunk === undefined) return at
-      const offset = firstClear(chunk.bits, Math.max(at & chunkMask, chunk.open))
+      const chunk = this.#chunkAt(key)
+      const offset = chunk === undefined ? at & chunkMask : chunk.nextFree(at & chunkMask)
       if (offset !== -1) {
-        const free = open * chunkSize + offset
+        const free = key * chunkSize + offset
+        this.#searchedFrom = from
+        this.#takenUpTo = free
         return free <= last ? free : undefined
       }
-      at = (open + 1) * chunkSize
+      at = this.#full.nextOpen(key + 1) * chunkSize
     }
+    return undefined
   }
 
   countTaken(first: number, last: number): Count {
@@ -165,7 +102,7 @@ export class NarrowNumbers implements TaggedNumbers<number> {
         odd += chunk.odd
         return
       }
-      eachTagIn(chunk, low, high, tag => {
+      chunk.each(low, high, tag => {
         taken++
         odd += tag & 1
       })
@@ -175,7 +112,7 @@ export class NarrowNumbers implements TaggedNumbers<number> {
 
   eachTaken(first: number, last: number, visit: (tag: number, n: number) => void): void {
     this.#eachChunk(first, last, (chunk, low, high, start) =>
-      eachTagIn(chunk, low, high, (tag, offset) => visit(tag, start + offset)),
+      chunk.each(low, high, (tag, offset) => visit(tag, start + offset)),
     )
   }
 
@@ -209,7 +146,7 @@ export class NarrowNumbers implements TaggedNumbers<number> {
   }
 
   #addChunk(key: number): Chunk {
-    const chunk = { bits: new Uint32Array(wordsPerChunk), open: 0, taken: 0, odd: 0, few: [], tags: undefined }
+    const chunk = new Chunk()
     this.#chunks.set(key, chunk)
     this.#lastKey = key
     this.#lastChunk = chunk
@@ -220,42 +157,6 @@ export class NarrowNumbers implements TaggedNumbers<number> {
     this.#chunks.delete(key)
     this.#lastKey = -1
     this.#lastChunk = undefined
-  }
-
-  #take(key: number, chunk: Chunk, offset: number, tag: number): void {
-    setBit(chunk.bits, offset)
-    if (chunk.open === offset) chunk.open++
-    putTag(chunk, offset, tag)
-    chunk.taken++
-    chunk.odd += tag & 1
-    this.#size++
-    if (chunk.taken === chunkSize) this.#markFull(key)
-  }
-
-  #free(key: number, chunk: Chunk, offset: number, tag: number): void {
-    if (chunk.taken === chunkSize) this.#unmarkFull(key)
-    clearBit(chunk.bits, offset)
-    if (offset < chunk.open) chunk.open = offset
-    dropTag(chunk, offset)
-    chunk.taken--
-    chunk.odd -= tag & 1
-    this.#size--
-  }
-
-  #markFull(key: number): void {
-    if (this.#fullChunks.add(key)) this.#fullGroups.add(key >>> chunkBits)
-  }
-
-  #unmarkFull(key: number): void {
-    if (this.#fullChunks.delete(key)) this.#fullGroups.delete(key >>> chunkBits)
-  }
-
-  /** The first chunk at or after `key` that is not full; it may lie beyond all numbers. */
-  #nextOpenChunk(key: number): number {
-    const open = this.#fullChunks.nextOpen(key)
-    if ((open & chunkMask) !== 0 || open === key) return open
-    // The rest of the group is full: whole groups may follow that are.
-    return this.#fullChunks.nextOpen(this.#fullGroups.nextOpen(open / chunkSize) * chunkSize)
   }
 }
 
@@ -390,75 +291,3 @@ function countIn(region: NarrowNumbers | Lone, low: number, high: number): Count
 }
 
 const isWithin = (lone: Lone, low: number, high: number): boolean => low <= lone.low && lone.low <= high
-
-// --- chunks ---
-
-function tagIn({ tags, few }: Chunk, offset: number): number {
-  if (tags !== undefined) return tags[offset] ?? 0
-  for (const entry of few ?? []) if (Math.floor(entry / tagSpan) === offset) return entry % tagSpan
-  return 0
-}
-
-function putTag(chunk: Chunk, offset: number, tag: number): void {
-  if (chunk.few !== undefined && chunk.few.length === fewMax) {
-    const tags = new Uint32Array(chunkSize)
-    for (const entry of chunk.few) tags[Math.floor(entry / tagSpan)] = entry % tagSpan
-    chunk.tags = tags
-    chunk.few = undefined
-  }
-  if (chunk.tags !== undefined) chunk.tags[offset] = tag
-  else chunk.few?.push(offset * tagSpan + tag)
-}
-
-function dropTag({ tags, few }: Chunk, offset: number): void {
-  if (tags !== undefined) {
-    tags[offset] = 0
-    return
-  }
-  const index = few?.findIndex(entry => Math.floor(entry / tagSpan) === offset) ?? -1
-  if (index !== -1) few?.splice(index, 1)
-}
-
-function eachTagIn(
-  { tags, few }: Chunk,
-  low: number,
-  high: number,
-  visit: (tag: number, offset: number) => void,
-): void {
-  if (tags === undefined) {
-    for (const entry of few ?? []) {
-      const offset = Math.floor(entry / tagSpan)
-      if (offset >= low && offset <= high) visit(entry % tagSpan, offset)
-    }
-    return
-  }
-  for (let offset = low; offset <= high; offset++) {
-    const tag = tags[offset] ?? 0
-    if (tag !== 0) visit(tag, offset)
-  }
-}
-
-// --- bits ---
-
-const hasBit = (bits: Uint32Array, index: number): boolean => (((bits[index >>> 5] ?? 0) >>> (index & 31)) & 1) === 1
-
-function setBit(bits: Uint32Array, index: number): void {
-  bits[index >>> 5] = (bits[index >>> 5] ?? 0) | (1 << (index & 31))
-}
-
-function clearBit(bits: Uint32Array, index: number): void {
-  bits[index >>> 5] = (bits[index >>> 5] ?? 0) & ~(1 << (index & 31))
-}
-
-/** The index of the first 0 at or after `from`, or -1. */
-function firstClear(bits: Uint32Array, from: number): number {
-  if (from === chunkSize) return -1
-  let word = from >>> 5
-  let clear = ~(bits[word] ?? 0) & (-1 << (from & 31))
-  while (clear === 0) {
-    word++
-    if (word === wordsPerChunk) return -1
-    clear = ~(bits[word] ?? 0)
-  }
-  return (word << 5) + 31 - Math.clz32(clear & -clear)
-}
