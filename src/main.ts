@@ -4,7 +4,7 @@
 import { Command, CommanderError } from 'commander'
 import { mooringVersion } from './apiserver/version.ts'
 import type { BackupOptions } from './cli/backup.ts'
-import type { ControllerOptions } from './cli/controller.ts'
+import { addControllerFlags, toControllerOptions } from './cli/controller-flags.ts'
 import { exitCodes, Failure } from './cli/failure.ts'
 import type { UpOptions } from './cli/up.ts'
 
@@ -30,22 +30,13 @@ program
     await untilSignal(up(options, line => console.log(line)))
   })
 
-program
-  .command('controller')
-  .description('run the desks in a cluster')
-  .option('--kubeconfig <file>', 'how to reach the cluster (default: the account of the pod, else what kubectl uses)')
-  .option('--context <name>', 'the context of the kubeconfig')
-  .option('--desks <list>', 'which desks to run: capi', 'capi')
-  .option('--leader-elect', 'work only while holding a lease, so that one of several replicas works', false)
-  .option('--leader-elect-namespace <namespace>', 'where the lease is kept (default: the namespace of the pod)')
-  .option('--health-probe-bind-address <host:port>', 'where /healthz and /readyz are served', ':8081')
-  .option('--diagnostics-address <host:port>', 'where /metrics is served', ':8443')
-  .option('--log-level <level>', 'debug, info or error', 'info')
-  .action(async (options: ControllerOptions) => {
+addControllerFlags(program.command('controller').description('run the desks in a cluster')).action(
+  async (read: Record<string, unknown>) => {
     const { controller } = await import('./cli/controller.ts')
-    const running = await untilSignal(controller(options))
+    const running = await untilSignal(controller(toControllerOptions(read)))
     throw await running.ended
-  })
+  },
+)
 
 program
   .command('backup')

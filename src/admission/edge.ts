@@ -4,6 +4,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { SecureVersion } from 'node:tls'
 import { bodyMsMax, conversionBytesMax, reviewBytesMax } from '../limits.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { answerConversionReview } from './conversion.ts'
@@ -16,18 +17,20 @@ export interface ServingCertificate {
   readonly key: string | Buffer
 }
 
-export interface EdgeOptions extends ServingCertificate {
+export interface EdgeOptions extends Partial<ServingCertificate> {
+  /** Empty for every address of the machine. */
   readonly host: string
   /** 0 for any that is free. */
   readonly port: number
   /** Undefined while the world is not known yet. */
   readonly facts: () => Facts | undefined
   readonly log: Log
+  readonly tls?: { readonly minVersion: SecureVersion; readonly ciphers?: string }
 }
 
 export interface Edge {
   readonly port: number
-  /** For connections from now on. */
+  /** For connections from now on. Without a certificate to begin with, none succeeds before. */
   renew(certificate: ServingCertificate): void
   stop(): Promise<void>
 }
@@ -57,9 +60,9 @@ export function toRoutes({ facts, log }: Pick<EdgeOptions, 'facts' | 'log'>): Re
 const connectionsMax = 1_000
 
 export async function startEdge(options: EdgeOptions): Promise<Edge> {
-  const { host, port, certificate, key, log } = options
+  const { host, port, certificate, key, log, tls = { minVersion: 'TLSv1.2' } } = options
   const routes = toRoutes(options)
-  const server = createServer({ cert: certificate, key, minVersion: 'TLSv1.2' }, (request, response) => {
+  const server = createServer({ ...tls, cert: certificate, key }, (request, response) => {
     void serve(request, response, routes).catch(error => {
       log.debug('a review was not answered', { error: describeError(error) })
       response.destroy()
@@ -72,7 +75,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   server.on('tlsClientError', error => log.debug('a TLS handshake failed', { error: describeError(error) }))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    server.listen(port, host || undefined, () => {
       server.off('error', reject)
       resolve()
     })
@@ -82,7 +85,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   const { port: bound } = server.address() as AddressInfo
   return {
     port: bound,
-    renew: renewed => server.setSecureContext({ cert: renewed.certificate, key: renewed.key, minVersion: 'TLSv1.2' }),
+    renew: renewed => server.setSecureContext({ ...tls, cert: renewed.certificate, key: renewed.key }),
     stop: () =>
       new Promise(resolve => {
         server.close(() => resolve())

@@ -4,8 +4,9 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { type Client, createClient } from '../kube/client.ts'
-import { createDiscovery, type Discovery } from '../kube/discovery.ts'
+import { createDiscovery, type Discovery, servedVersions } from '../kube/discovery.ts'
 import { type ConnectionChoice, findConnection, KubeconfigError } from '../kube/kubeconfig.ts'
+import type { Kind } from '../kube/object.ts'
 import { createUndiciWire } from '../kube/wire-undici.ts'
 import { realClock } from '../runtime/clock.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
@@ -13,6 +14,8 @@ import { exitCodes, Failure, isErrno } from './failure.ts'
 export interface Connected {
   readonly client: Client
   readonly discovery: Discovery
+  /** Every version in which a kind is served. */
+  readonly served: (kind: Kind) => Promise<string[]>
   /** `https://10.96.0.1:443` */
   readonly server: string
   /** The namespace of the context, or of the pod. */
@@ -29,7 +32,8 @@ export function connect(choice: ConnectionChoice, name: string): Connected {
     const { wire, close } = createUndiciWire({ connection, clock, readFile })
     const discovery = createDiscovery({ wire, clock, name })
     const client = createClient({ wire, clock, name, versionOf: (kind, signal) => discovery.versionOf(kind, signal) })
-    return { client, discovery, server: connection.server, namespace: connection.namespace, close }
+    const served = (kind: Kind) => servedVersions({ wire, clock, name }, kind)
+    return { client, discovery, served, server: connection.server, namespace: connection.namespace, close }
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error
     throw new Failure(
@@ -41,7 +45,8 @@ export function connect(choice: ConnectionChoice, name: string): Connected {
   }
 }
 
-function readFile(path: string): string | undefined {
+/** Undefined where there is no such file. */
+export function readFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {

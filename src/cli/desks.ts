@@ -4,10 +4,13 @@
 import { hostname } from 'node:os'
 import type { Facts } from '../admission/webhooks.ts'
 import { addCapiDesk } from '../controllers/capi/desk.ts'
+import type { Scope } from '../controllers/capi/scope.ts'
+import { claims, clusters, holds, namespaces, pools, reports } from '../controllers/kinds.ts'
 import { factsWhenSynced } from '../controllers/pool/facts.ts'
 import type { Client } from '../kube/client.ts'
 import type { Discovery } from '../kube/discovery.ts'
 import { createRecorder } from '../kube/events.ts'
+import { nameOfKind } from '../kube/object.ts'
 import { realClock } from '../runtime/clock.ts'
 import { Manager, type ManagerState } from '../runtime/manager.ts'
 import type { CancelReason } from '../runtime/verdict.ts'
@@ -18,14 +21,16 @@ export interface DesksOptions {
   readonly client: Client
   readonly discovery: Discovery
   readonly log: Log
+  /** Everything, unless told otherwise. */
+  readonly scope?: Scope
   /** What passes wait for besides a complete view of the world: to be the leader. */
   readonly admitted?: (signal: AbortSignal) => Promise<void>
 }
 
 export interface Desks {
   readonly state: ManagerState
-  /** Whether the world is known: reviews can be answered, also by a process that does not lead. */
-  readonly isSynced: boolean
+  /** Kinds that were not listed yet. When there are none reviews can be answered, also by a process that does not lead. */
+  unlisted(): string[]
   /** What reviews are decided on; undefined while the world is not known. */
   facts(): Facts | undefined
   /** Resolves when passes have begun. */
@@ -33,19 +38,25 @@ export interface Desks {
   stop(reason: CancelReason): Promise<void>
 }
 
-export function createDesks({ client, discovery, log, admitted }: DesksOptions): Desks {
+export function createDesks({ client, discovery, log, scope, admitted }: DesksOptions): Desks {
   const clock = realClock
   const random = Math.random
   const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: hostname() })
   const manager = new Manager({ clock, random, log, ...(admitted && { admitted }) })
-  const { caches } = addCapiDesk({ client, discovery, clock, random, log, recorder, manager })
+  const { caches } = addCapiDesk({ client, discovery, clock, random, log, recorder, manager, ...(scope && { scope }) })
+  const views = [
+    [holds, caches.holds],
+    [claims, caches.claims],
+    [reports, caches.reports],
+    [clusters, caches.clusters],
+    [namespaces, caches.namespaces],
+    ...pools.map(kind => [kind, caches.pools.get(kind.kind)] as const),
+  ] as const
   return {
     get state() {
       return manager.state
     },
-    get isSynced() {
-      return factsWhenSynced(caches) !== undefined
-    },
+    unlisted: () => views.flatMap(([kind, cache]) => (cache?.hasSynced === false ? [nameOfKind(kind)] : [])),
     facts: () => factsWhenSynced(caches),
     start: () => manager.start(),
     async stop(reason) {
@@ -56,14 +67,14 @@ export function createDesks({ client, discovery, log, admitted }: DesksOptions):
 }
 
 /** The desks that exist; the others of the design are refused by name until they do. */
-const knownDesks = ['capi', 'none']
+export const knownDesks = ['capi']
 
-export function refuseUnknownDesks(list: string): void {
-  const unknown = list.split(',').filter(desk => !knownDesks.includes(desk))
+export function refuseUnknownDesks(list: string, known: readonly string[]): void {
+  const unknown = list.split(',').filter(desk => !known.includes(desk))
   if (unknown.length === 0) return
   throw new Failure(
     exitCodes.usage,
     `--desks does not know ${unknown.map(desk => JSON.stringify(desk)).join(', ')}`,
-    `It takes a list of: ${knownDesks.join(', ')}.`,
+    `It takes a list of: ${known.join(', ')}.`,
   )
 }

@@ -1,6 +1,7 @@
 // Opening a port that a person chose: what can go wrong with it is said in terms of the flag they wrote.
 
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createSecureServer, type ServerOptions } from 'node:https'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import type { HostPort } from './host-port.ts'
 
@@ -31,7 +32,8 @@ export async function bind<T>(flag: string, { host, port }: HostPort, listen: ()
 export interface Page {
   readonly status?: number
   readonly type?: string
-  readonly body: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array
 }
 
 export interface Pages {
@@ -39,24 +41,60 @@ export interface Pages {
   stop(): Promise<void>
 }
 
-/** Small documents over plain HTTP: health and metrics. Undefined is a path where nothing is. */
-export async function servePages(
-  flag: string,
-  address: HostPort,
-  find: (path: string) => Page | undefined,
-): Promise<Pages> {
-  const server = createServer((request, response) => {
-    const path = (request.url ?? '/').split('?')[0] ?? '/'
-    const { status = 200, type = 'text/plain; charset=utf-8', body } = find(path) ?? noPage
-    response.writeHead(status, { 'content-type': type }).end(body)
-  })
-  const port = await bind(flag, address, () => listenPlain(server, address))
+/** What is asked for. The path has no query. */
+export interface PageRequest {
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly authorization: string | undefined
+  /** Aborted when the reader has gone. */
+  readonly signal: AbortSignal
+}
+
+export type FindPage = (request: PageRequest) => Page | undefined | Promise<Page | undefined>
+
+export interface PagesOptions {
+  readonly flag: string
+  readonly address: HostPort
+  /** Undefined is a path where nothing is. */
+  readonly find: FindPage
+  /** HTTPS with this; plain HTTP without. */
+  readonly tls?: ServerOptions
+  readonly onError?: (error: unknown) => void
+}
+
+/** Small documents over HTTP: health and metrics. */
+export async function servePages({ flag, address, find, tls, onError = () => {} }: PagesOptions): Promise<Pages> {
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    void servePage(request, response, find).catch(error => {
+      onError(error)
+      if (!response.headersSent) response.writeHead(500, { 'content-type': plainText })
+      response.end('this page could not be made\n')
+    })
+  }
+  const server = tls === undefined ? createServer(answer) : createSecureServer(tls, answer)
+  const port = await bind(flag, address, () => listenOn(server, address))
   return { port, stop: () => closeServer(server) }
 }
 
+const plainText = 'text/plain; charset=utf-8'
 const noPage: Page = { status: 404, body: 'there is no such page\n' }
+const onlyRead: Page = { status: 405, body: 'this can only be read\n' }
 
-function listenPlain(server: Server, { host, port }: HostPort): Promise<number> {
+async function servePage(request: IncomingMessage, response: ServerResponse, find: FindPage): Promise<void> {
+  const url = request.url ?? '/'
+  const mark = url.indexOf('?')
+  const path = mark < 0 ? url : url.slice(0, mark)
+  const query = new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1))
+  const gone = new AbortController()
+  response.once('close', () => gone.abort())
+  const { authorization } = request.headers
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  const page = isRead ? ((await find({ path, query, authorization, signal: gone.signal })) ?? noPage) : onlyRead
+  const { status = 200, type = plainText, headers = {}, body } = page
+  response.writeHead(status, { 'content-type': type, ...headers }).end(request.method === 'HEAD' ? undefined : body)
+}
+
+function listenOn(server: Server, { host, port }: HostPort): Promise<number> {
   return new Promise((resolvePort, reject) => {
     server.once('error', reject)
     server.listen(port, host || undefined, () => {

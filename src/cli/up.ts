@@ -16,11 +16,11 @@ import { createLog } from '../telemetry/log.ts'
 import { createMetrics, type Metrics, metricsContentType, secondsBounds } from '../telemetry/metrics.ts'
 import { measureProcess } from '../telemetry/process-metrics.ts'
 import { backupPath, writeBackup } from './backup.ts'
-import { refuseUnknownDesks } from './desks.ts'
+import { knownDesks, refuseUnknownDesks } from './desks.ts'
 import { startEmbeddedDesks, withdrawReviews } from './embedded-desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, parseHostPort } from './host-port.ts'
-import { bind, type Pages, servePages } from './listen.ts'
+import { bind, type PageRequest, type Pages, servePages } from './listen.ts'
 
 export interface UpOptions {
   readonly data: string
@@ -42,7 +42,7 @@ export interface Running {
 export async function up(options: UpOptions, print: (line: string) => void): Promise<Running> {
   const listen = parseHostPort('--listen', options.listen)
   const dashboard = parseHostPort('--dashboard', options.dashboard)
-  refuseUnknownDesks(options.desks)
+  refuseUnknownDesks(options.desks, [...knownDesks, 'none'])
   const data = resolve(options.data)
   const kubeconfig = resolve(options.kubeconfig ?? join(data, 'kubeconfig'))
   let fail: (error: unknown) => void = () => {}
@@ -189,10 +189,11 @@ function keepPKI(data: string, listen: HostPort): KeptCertificates {
 }
 
 function serveDashboard(address: HostPort, metrics: Metrics): Promise<Pages> {
-  return servePages('--dashboard', address, path => {
+  const find = ({ path }: PageRequest) => {
     if (path === '/metrics') return { type: metricsContentType, body: metrics.text() }
     return ['/healthz', '/readyz', '/livez'].includes(path) ? { body: 'ok' } : undefined
-  })
+  }
+  return servePages({ flag: '--dashboard', address, find })
 }
 
 function keepRenewing(certificates: KeptCertificates, onRenewed: () => void): NodeJS.Timeout {

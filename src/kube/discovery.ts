@@ -78,6 +78,16 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   }
 }
 
+/** Every version in which the server has the kind, known here or not, the preferred one first. Asked anew each time. */
+export async function servedVersions(options: DiscoveryOptions, { group, plural }: Kind): Promise<string[]> {
+  const known = group === '' ? ['v1'] : await versionsOf(options, group)
+  const served: string[] = []
+  for (const version of known) {
+    if ((await resourcesOf(options, group, version))?.has(plural)) served.push(version)
+  }
+  return served
+}
+
 /** For kinds that every server has: no question is asked. */
 export function firstVersion(kind: Kind): Promise<string> {
   return Promise.resolve(kind.versions[0])
@@ -90,6 +100,17 @@ async function resourcesOf(
   version: string,
 ): Promise<ReadonlySet<string> | undefined> {
   const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
+  const list = (await read(options, path)) as { resources?: { name?: string }[] | null } | undefined
+  return list && new Set((list.resources ?? []).map(resource => resource.name ?? ''))
+}
+
+async function versionsOf(options: DiscoveryOptions, group: string): Promise<string[]> {
+  const found = (await read(options, `/apis/${group}`)) as { versions?: { version?: string }[] | null } | undefined
+  return (found?.versions ?? []).flatMap(({ version }) => version ?? [])
+}
+
+/** Undefined where the server has no such document. */
+async function read(options: DiscoveryOptions, path: string): Promise<unknown> {
   const what = `discover ${path}`
   const abort = new AbortController()
   const done = new AbortController()
@@ -105,9 +126,9 @@ async function resourcesOf(
     if (status !== 200) {
       throw toRefusal({ what, isWrite: false, code: status, status: parsed, retryAfter: answered['retry-after'] })
     }
-    const list = parsed as { resources?: { name?: string }[] | null } | undefined
-    if (list === undefined) throw new Refusal(`${what}: the answer is no JSON`, { reason: 'Unreadable', code: status })
-    return new Set((list.resources ?? []).map(resource => resource.name ?? ''))
+    if (parsed === undefined)
+      throw new Refusal(`${what}: the answer is no JSON`, { reason: 'Unreadable', code: status })
+    return parsed
   } catch (error) {
     if (!(error instanceof WireError) && !abort.signal.aborted) throw error
     throw new Refusal(`${what}: no answer`, { reason: 'Unreachable', code: 0 }, { cause: error })

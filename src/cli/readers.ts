@@ -1,0 +1,88 @@
+// Who may read diagnostics: whoever the cluster says may `get` that path. The bearer's token is shown to the API server, which
+// says whose it is, and then asked whether they may; nothing is decided here.
+
+import { createHash } from 'node:crypto'
+import type { Client } from '../kube/client.ts'
+import { defineKind, type KubeObject } from '../kube/object.ts'
+import type { Clock } from '../runtime/clock.ts'
+
+export interface ReadersOptions {
+  readonly client: Pick<Client, 'create'>
+  readonly clock: Clock
+}
+
+export type Admission = 'allowed' | 'unknown' | 'forbidden'
+
+export type Readers = (authorization: string | undefined, path: string) => Promise<Admission>
+
+interface TokenReview extends KubeObject {
+  readonly spec: { readonly token: string }
+  readonly status?: { readonly authenticated?: boolean; readonly user?: User }
+}
+
+interface User {
+  readonly username?: string
+  readonly uid?: string
+  readonly groups?: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+interface AccessReview extends KubeObject {
+  readonly spec: object
+  readonly status?: { readonly allowed?: boolean }
+}
+
+const tokenReviews = defineKind<TokenReview>({
+  group: 'authentication.k8s.io',
+  versions: ['v1'],
+  plural: 'tokenreviews',
+  kind: 'TokenReview',
+  namespaced: false,
+})
+
+const accessReviews = defineKind<AccessReview>({
+  group: 'authorization.k8s.io',
+  versions: ['v1'],
+  plural: 'subjectaccessreviews',
+  kind: 'SubjectAccessReview',
+  namespaced: false,
+})
+
+/** A yes is believed for so long: whoever collects metrics comes every few seconds. A no is asked about again. */
+const believedMs = 30_000
+const believedMax = 100
+
+export function createReaders({ client, clock }: ReadersOptions): Readers {
+  const allowedUntilMs = new Map<string, number>()
+
+  return async (authorization, path) => {
+    const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+    if (token === undefined) return 'unknown'
+    // The token itself is not kept.
+    const key = `${createHash('sha256').update(token).digest('hex')} ${path}`
+    if ((allowedUntilMs.get(key) ?? 0) > clock.monotonicMs()) return 'allowed'
+    const user = await whose(client, token)
+    if (user === undefined) return 'unknown'
+    if (!(await mayGet(client, user, path))) return 'forbidden'
+    if (allowedUntilMs.size >= believedMax) allowedUntilMs.clear()
+    allowedUntilMs.set(key, clock.monotonicMs() + believedMs)
+    return 'allowed'
+  }
+}
+
+async function whose(client: ReadersOptions['client'], token: string): Promise<User | undefined> {
+  const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: {}, spec: { token } }
+  const { status } = await client.create(tokenReviews, review)
+  return status?.authenticated === true ? (status.user ?? {}) : undefined
+}
+
+async function mayGet(
+  client: ReadersOptions['client'],
+  { username, uid, groups, extra }: User,
+  path: string,
+): Promise<boolean> {
+  const spec = { nonResourceAttributes: { path, verb: 'get' }, user: username, uid, groups, extra }
+  const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec }
+  const { status } = await client.create(accessReviews, review)
+  return status?.allowed === true
+}

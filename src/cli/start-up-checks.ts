@@ -1,0 +1,212 @@
+// Is everything there that the controller needs: kinds, and rights? Asked before the first pass and until nothing is missing;
+// each thing that is missing is said once, with what to do about it, and once more when it has come. A process that lacks
+// something it needs neither leads nor passes; one that lacks a kind it can do without works, and sees it when it comes.
+
+import type { Client } from '../kube/client.ts'
+import { defineKind, type Kind, type KubeObject, nameOfKind } from '../kube/object.ts'
+import { isRefusal } from '../kube/refusal.ts'
+import { type Clock, pause } from '../runtime/clock.ts'
+import { describeError, type Log } from '../telemetry/log.ts'
+import { nameOfResource, type SingleRight } from './rights.ts'
+
+export interface StartUpChecksOptions {
+  readonly client: Pick<Client, 'create'>
+  /** Every version in which the server has a kind. */
+  readonly served: (kind: Kind) => Promise<readonly string[]>
+  readonly clock: Clock
+  readonly log: Log
+  readonly kinds: readonly WantedKind[]
+  readonly rights: readonly SingleRight[]
+}
+
+export interface WantedKind {
+  readonly kind: Kind
+  /** Nothing works without it. */
+  readonly isNeeded: boolean
+  /** Who brings it: the end of "it comes with ...". */
+  readonly comesWith: string
+}
+
+/** One thing that is missing. */
+export interface Lack {
+  /** Tells it from every other. */
+  readonly key: string
+  readonly sentence: string
+  readonly fields: Readonly<Record<string, unknown>>
+  readonly isNeeded: boolean
+  /** As it stands in `/readyz`. */
+  readonly reason: string
+}
+
+const askAgainMs = 5_000
+/** A right that was taken away later is noticed by whoever needs it; this is for who looks at `/readyz`. */
+const lookAgainMs = 10 * 60_000
+/** Questions under way at once. */
+const questionsMax = 8
+
+export class StartUpChecks {
+  readonly #options: StartUpChecksOptions
+  readonly #waiting = new Set<() => void>()
+  #lacks: readonly Lack[] | undefined
+
+  constructor(options: StartUpChecksOptions) {
+    this.#options = options
+  }
+
+  /** Why no pass can begin. Empty when everything needed is there. */
+  reasons(): string[] {
+    if (this.#lacks === undefined) return ['it was not checked yet what is there in the cluster']
+    return this.#lacks.filter(({ isNeeded }) => isNeeded).map(({ reason }) => reason)
+  }
+
+  /** Resolves when everything needed is there; rejects when the signal is aborted before. */
+  passed(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.reasons().length === 0) return resolve()
+      const refuse = () => {
+        this.#waiting.delete(agree)
+        reject(signal.reason)
+      }
+      const agree = () => {
+        signal.removeEventListener('abort', refuse)
+        resolve()
+      }
+      if (signal.aborted) return refuse()
+      signal.addEventListener('abort', refuse, { once: true })
+      this.#waiting.add(agree)
+    })
+  }
+
+  /** Looks again and again until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    while (!signal.aborted) {
+      const lacks = await this.#look()
+      if (signal.aborted) return
+      this.#note(lacks)
+      await pause(clock, lacks.length === 0 ? lookAgainMs : askAgainMs, signal)
+    }
+  }
+
+  async #look(): Promise<Lack[]> {
+    const { kinds, rights } = this.#options
+    try {
+      const found = await inTurns([
+        ...kinds.map(wanted => () => this.#lookForKind(wanted)),
+        ...rights.map(right => () => this.#askForRight(right)),
+      ])
+      return found.filter(lack => lack !== undefined)
+    } catch (error) {
+      return [toUnanswered(error)]
+    }
+  }
+
+  async #lookForKind({ kind, isNeeded, comesWith }: WantedKind): Promise<Lack | undefined> {
+    const served = await this.#options.served(kind)
+    if (kind.versions.some(version => served.includes(version))) return undefined
+    const name = nameOfKind(kind)
+    const what = served.length === 0 ? 'is not installed' : `is served as ${served.join(', ')} only`
+    return {
+      key: `kind ${name}`,
+      sentence: 'a kind is missing',
+      fields: {
+        kind: name,
+        wanted: kind.versions.join(' or '),
+        ...(served.length > 0 && { served: served.join(', ') }),
+        advice: `It comes with ${comesWith}.`,
+      },
+      isNeeded,
+      reason: `${name} ${what}: it comes with ${comesWith}`,
+    }
+  }
+
+  async #askForRight(right: SingleRight): Promise<Lack | undefined> {
+    const { verb, group, resource, subresource, name, namespace, without, isNeeded } = right
+    const resourceAttributes = { verb, group, resource, subresource, name, namespace }
+    const { status } = await this.#options.client.create(selfReviews, {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      metadata: {},
+      spec: { resourceAttributes },
+    })
+    if (status?.allowed === true) return undefined
+    const what = nameOfResource(right)
+    const where = namespace === '' ? '' : ` in namespace ${namespace}`
+    return {
+      key: `right ${verb} ${what} ${namespace} ${name ?? ''}`,
+      sentence: 'a right is missing',
+      fields: {
+        verb,
+        resource: what,
+        ...(name !== undefined && { name }),
+        ...(namespace !== '' && { namespace }),
+        without,
+        advice: 'Apply the roles of config/rbac that belong to this version.',
+      },
+      isNeeded,
+      reason: `may not ${verb} ${what}${where}: without it, ${without}`,
+    }
+  }
+
+  #note(lacks: readonly Lack[]): void {
+    const { log } = this.#options
+    // Who once had everything is not without it because the server is away.
+    const isAnswered = lacks.every(({ key }) => key !== unansweredKey)
+    if (!isAnswered && this.#lacks?.length === 0) return
+    const before = new Map((this.#lacks ?? []).map(lack => [lack.key, lack]))
+    const now = new Set(lacks.map(({ key }) => key))
+    for (const { key, sentence, fields, isNeeded } of lacks) {
+      if (before.has(key)) continue
+      // A kind that can come later needs nobody; every missing right does.
+      if (isNeeded || key.startsWith('right ')) log.error(sentence, fields)
+      else log.info(sentence, fields)
+    }
+    for (const [key, { fields }] of before) {
+      if (isAnswered && !now.has(key)) log.info('what was missing is there now', fields)
+    }
+    const wasLacking = this.#lacks === undefined || this.reasons().length > 0
+    this.#lacks = lacks
+    if (!wasLacking || this.reasons().length > 0) return
+    log.info('every kind and right that is needed is there')
+    for (const resolve of this.#waiting) resolve()
+    this.#waiting.clear()
+  }
+}
+
+interface SelfReview extends KubeObject {
+  readonly spec: object
+  readonly status?: { readonly allowed?: boolean }
+}
+
+const selfReviews = defineKind<SelfReview>({
+  group: 'authorization.k8s.io',
+  versions: ['v1'],
+  plural: 'selfsubjectaccessreviews',
+  kind: 'SelfSubjectAccessReview',
+  namespaced: false,
+})
+
+const unansweredKey = 'answer'
+
+function toUnanswered(error: unknown): Lack {
+  const advice = isRefusal(error, 'Unauthorized')
+    ? 'The account it speaks as is not known to the API server.'
+    : 'Look whether the API server is reached from here.'
+  return {
+    key: unansweredKey,
+    sentence: 'the API server does not say what is there',
+    fields: { error: describeError(error), advice },
+    isNeeded: true,
+    reason: `the API server does not say what is there: ${describeError(error)}`,
+  }
+}
+
+async function inTurns<T>(questions: readonly (() => Promise<T>)[]): Promise<T[]> {
+  const answers: T[] = []
+  const left = questions.entries()
+  const ask = async () => {
+    for (const [at, question] of left) answers[at] = await question()
+  }
+  await Promise.all(Array.from({ length: questionsMax }, ask))
+  return answers
+}
