@@ -1,38 +1,78 @@
-// What is left at the end, told so that two runs can be compared: without uids, versions and times, with addresses that
-// were nobody's wish called after their holders, and with claims that may swap roles called the same.
+// What is left at the end, told so that two runs can be compared: every claim, IPAddress, hold, pool and namespace, whole,
+// as JSON with its fields in order. Left out or called by another name is only what two right runs may differ in:
+//
+//   uids, versions, times                  never the same twice; that they name the right object is asked by `leftovers`
+//   who has which address                  chance, where nobody asked for one: an address is called after its holder
+//   claims that may swap roles             the scenario says which; they are all called somebody
+//   generation of a hold                   its status has no door of its own, so every rest and renewal counts
+//   when a hold was last renewed           said by the one who found it instead of making it
 
-import { choiceOf, isBound, isLeaving, keyOf, type Observer, readyOf, type Stored } from './observer.ts'
+import { choiceOf, isLeaving, keyOf, type Observer, type Stored } from './observer.ts'
+
+const timesAndVersions = new Set([
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'lastTransitionTime',
+  'managedFields',
+  'since',
+  'until',
+  'mooring.dev/claim-uid',
+  'mooring.dev/renewed',
+])
 
 export function endStateOf(observer: Observer, interchangeable: readonly string[] = []): string[] {
-  const called = (key: string) => (interchangeable.includes(key.replace('default/', '')) ? 'default/somebody' : key)
+  const called = callAs(observer, interchangeable)
   const lines: string[] = []
-  for (const [key, pool] of observer.pools) lines.push(`${key}${leaving(pool)}`)
-  for (const [key, claim] of observer.claims) {
-    const ready = readyOf(claim.status?.conditions)
-    const address = choiceOf(claim) === undefined ? 'no choice' : 'a choice'
-    const bound = isBound(claim) ? 'bound' : `${ready?.status} ${ready?.reason}`
-    const finalizers = (claim.metadata.finalizers ?? []).join(',')
-    lines.push(`claim ${called(key)}: ${address}, ${bound}, finalizers [${finalizers}]${leaving(claim)}`)
+  for (const kept of [observer.claims, observer.reports, observer.holds]) {
+    for (const object of kept.values()) lines.push(called(tell(object)))
   }
-  for (const [key, report] of observer.reports) {
-    const owners = report.metadata.ownerReferences?.map(({ kind }) => kind).join(',')
-    const claim = observer.claims.get(key)
-    const isOwn = claim !== undefined && choiceOf(claim) === report.spec?.address
-    lines.push(
-      `report ${called(key)}: ${isOwn ? 'shows the choice' : report.spec?.address}, of ${owners}${leaving(report)}`,
-    )
-  }
-  for (const hold of observer.holds.values()) {
-    const { claimRef } = hold.spec ?? {}
-    const holder = `${claimRef?.namespace}/${claimRef?.name}`
-    lines.push(
-      `hold of ${called(holder)}: ${hold.status?.state}, finalizers [${hold.metadata.finalizers?.join()}]${leaving(hold)}`,
-    )
-  }
+  for (const object of observer.pools.values()) lines.push(tell(object))
+  for (const object of observer.namespaces.values()) lines.push(`Namespace ${keyOf(object)}`)
   return lines.toSorted()
 }
 
-const leaving = (object: Stored): string => (isLeaving(object) ? ', on its way out' : '')
+function tell(object: Stored): string {
+  const state = isLeaving(object) ? ' on its way out' : ''
+  return `${object.kind} ${keyOf(object)}${state} ${JSON.stringify(plain(object, object.kind === 'Hold'))}`
+}
+
+/** Fields in order, without what differs by nature. */
+function plain(value: unknown, isHold: boolean): unknown {
+  if (Array.isArray(value)) return value.map(item => plain(item, isHold))
+  if (typeof value !== 'object' || value === null) return value
+  const kept = Object.entries(value)
+    .filter(([field]) => !timesAndVersions.has(field) && !(isHold && field === 'generation'))
+    .map(([field, part]): [string, unknown] => [field, plain(part, isHold)])
+    .filter(([, part]) => !isEmpty(part))
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+  return Object.fromEntries(kept)
+}
+
+/** An annotation that was left out leaves an empty place. */
+const isEmpty = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length === 0
+
+function callAs(observer: Observer, interchangeable: readonly string[]): (text: string) => string {
+  const names = new Map<string, string>()
+  for (const [name, { spec }] of observer.holds) {
+    const { namespace, name: claim = '' } = spec?.claimRef ?? {}
+    const holder = interchangeable.includes(claim) ? 'somebody' : `${namespace}/${claim}`
+    names.set(name, `{hold of ${holder}}`)
+    names.set(spec?.address ?? '', `{address of ${holder}}`)
+  }
+  for (const name of interchangeable) {
+    names.set(`default/${name}`, 'default/somebody')
+    names.set(`"name":"${name}"`, '"name":"somebody"')
+  }
+  const longest = [...names.keys()].toSorted((one, other) => other.length - one.length)
+  if (longest.length === 0) return text => text
+  const pattern = new RegExp(`(?<![\\w.:-])(?:${longest.map(literally).join('|')})(?![\\w:-]|\\.\\w)`, 'g')
+  return text => text.replace(pattern, found => names.get(found) ?? found)
+}
+
+const literally = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 /** What may not be left when everything has come to rest. */
 export function leftovers(observer: Observer): string[] {
@@ -40,17 +80,24 @@ export function leftovers(observer: Observer): string[] {
   for (const kept of [observer.claims, observer.reports, observer.holds, observer.pools, observer.namespaces]) {
     for (const object of kept.values()) if (isLeaving(object)) found.push(`${object.kind} ${keyOf(object)} never goes`)
   }
-  for (const [name, { spec, status }] of observer.holds) {
+  for (const [name, { metadata, spec, status }] of observer.holds) {
     const claim = observer.claims.get(`${spec?.claimRef?.namespace}/${spec?.claimRef?.name}`)
     const isOf = claim !== undefined && claim.metadata.uid === spec?.claimRef?.uid
     if (status?.state === 'quarantined') found.push(`hold ${name} is quarantined for ever`)
     else if (!isOf) found.push(`hold ${name} has no claim`)
     else if (choiceOf(claim) !== spec?.address) found.push(`hold ${name} is not what its claim chose`)
+    if (metadata.labels?.['mooring.dev/claim-uid'] !== spec?.claimRef?.uid)
+      found.push(`hold ${name} is labelled wrongly`)
   }
+  const uids = new Set([...observer.claims.values(), ...observer.pools.values()].map(({ metadata }) => metadata.uid))
   for (const [key, report] of observer.reports) {
     const claim = observer.claims.get(key)
-    const isOf = report.metadata.ownerReferences?.some(({ uid }) => uid === claim?.metadata.uid)
-    if (claim === undefined || isOf !== true) found.push(`IPAddress ${key} has no claim`)
+    const owners = report.metadata.ownerReferences ?? []
+    if (claim === undefined || !owners.some(({ uid }) => uid === claim.metadata.uid)) {
+      found.push(`IPAddress ${key} has no claim`)
+    }
+    for (const { kind, name, uid } of owners)
+      if (!uids.has(uid)) found.push(`IPAddress ${key} is of no ${kind} ${name}`)
   }
   return found
 }

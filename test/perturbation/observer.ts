@@ -2,7 +2,7 @@
 // them, and says at every revision what may never be true. One address, one living holder; a choice is for life; who
 // leaves is followed by nobody too early.
 
-import type { Change } from '../../src/store/store.ts'
+import type { Seen } from './server.ts'
 
 export interface Stored {
   readonly apiVersion: string
@@ -86,9 +86,9 @@ export class Observer {
     this.#now = now
   }
 
-  see({ type, entry, previous }: Change): void {
-    const object = JSON.parse(entry.value.toString('utf8')) as Stored
-    const before = previous && (JSON.parse(previous.value.toString('utf8')) as Stored)
+  see({ type, revision, ...seen }: Seen): void {
+    const object = seen.object as Stored
+    const before = seen.previous as Stored | undefined
     const kept = this.#keptOf(object)
     if (kept === undefined) return
     const isGone = type === 'delete'
@@ -100,7 +100,7 @@ export class Observer {
     if (kept === this.holds) this.#seeHold(isGone ? undefined : object, before)
     if (kept === this.reports) this.#seeReport(isGone ? undefined : object, before)
     if (kept === this.claims) this.#seeClaim(isGone ? undefined : object, before)
-    if (kept !== this.namespaces && kept !== this.pools) this.#seeWhole(entry.revision)
+    if (kept !== this.namespaces && kept !== this.pools) this.#seeWhole(revision)
   }
 
   claim(key: string): Stored | undefined {

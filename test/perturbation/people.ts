@@ -34,8 +34,7 @@ export function peopleOf(world: PerturbedWorld, patienceMs = reasonableMs): Peop
   async function send(method: string, path: string, body?: unknown): Promise<number> {
     let code = 0
     const attempt = async () => {
-      const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
-      const reply = await admin.request(method, path, body, contentType)
+      const reply = await admin.request(method, path, body)
       code = reply.code
     }
     await attempt()

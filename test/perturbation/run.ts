@@ -21,6 +21,7 @@ export interface RunOptions {
   readonly seed: number
   readonly plan: Plan
   readonly distort?: Distort
+  readonly server?: 'lean' | 'embedded'
   /** The end of an undisturbed run, to be met. */
   readonly expected?: readonly string[]
 }
@@ -29,8 +30,8 @@ export interface RunOptions {
 const restMs = 320_000
 const resyncMs = 120_000
 
-export async function run({ scenario, seed, plan, distort, expected }: RunOptions): Promise<Run> {
-  const world = await PerturbedWorld.begin({ plan, seed, ...(distort && { distort }) })
+export async function run({ scenario, seed, plan, distort, server, expected }: RunOptions): Promise<Run> {
+  const world = await PerturbedWorld.begin({ plan, seed, ...(distort && { distort }), ...(server && { server }) })
   let tookMs = 0
   let endState: string[] = []
   let passed: Passed[] = []
@@ -68,8 +69,11 @@ async function checkResync(world: PerturbedWorld): Promise<void> {
 }
 
 function compare(world: PerturbedWorld, expected: readonly string[], found: readonly string[]): void {
-  const missing = expected.filter(line => !found.includes(line))
-  const surplus = found.filter(line => !expected.includes(line))
+  const missing = [...expected]
+  for (const line of found) {
+    const at = missing.indexOf(line)
+    if (at < 0) world.say(`at the end there is: ${line}`)
+    else missing.splice(at, 1)
+  }
   for (const line of missing) world.say(`at the end there is no: ${line}`)
-  for (const line of surplus) world.say(`at the end there is: ${line}`)
 }

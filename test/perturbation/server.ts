@@ -2,31 +2,54 @@
 // the world's. Installing kinds takes hundreds of writes, so that is done once and copied.
 
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { parseAllDocuments } from 'yaml'
 import type { KubeObject } from '../../src/apiserver/object.ts'
 import { type APIServer, createAPIServer } from '../../src/apiserver/server.ts'
+import { embeddedWire } from '../../src/cli/embedded-wire.ts'
+import type { Wire } from '../../src/kube/wire.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { type Random, seededRandom } from '../../src/runtime/random.ts'
 import { VirtualClock } from '../../src/runtime/virtual-clock.ts'
 import { type MemoryDisk, memoryDisk, memoryStore } from '../../src/store/memory.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Entry, Store } from '../../src/store/store.ts'
 import { type Client, createClient, ok } from '../harness/client.ts'
 import { certificates, toDER } from '../harness/world.ts'
+import { definitions } from './lean-server.ts'
 import { takeTimers } from './timers.ts'
 
+/** One published write, told to those who watch over the world. */
+export interface Seen {
+  readonly type: 'put' | 'delete'
+  readonly key: string
+  readonly revision: number
+  readonly object: KubeObject
+  readonly previous?: KubeObject
+}
+
+export interface Admin {
+  request(method: string, path: string, body?: unknown): Promise<{ readonly code: number; readonly text: string }>
+}
+
 export interface Server {
+  readonly wire: () => Wire
+  readonly admin: Admin
+  readonly revision: number
+  /** What the server thought was a fault of its own. */
+  readonly faults: readonly string[]
+  /** Answers how to stop. */
+  onChange(tell: (seen: Seen) => void): () => void
+  stop(): Promise<void>
+}
+
+interface Embedded {
   readonly api: APIServer
   readonly store: Store
   readonly admin: Client
-  /** What the server thought was a fault of its own. */
   readonly faults: readonly string[]
 }
 
-export const adminCertificate = (): Buffer => toDER(certificates().admin().certificate)
+const adminCertificate = (): Buffer => toDER(certificates().admin().certificate)
 
-async function startServer(disk: MemoryDisk, clock: Clock, random: Random): Promise<Server> {
+async function startServer(disk: MemoryDisk, clock: Clock, random: Random): Promise<Embedded> {
   const store = memoryStore({ disk, id: 'world', now: () => clock.monotonicMs() })
   const faults: string[] = []
   const api = createAPIServer({
@@ -43,10 +66,34 @@ async function startServer(disk: MemoryDisk, clock: Clock, random: Random): Prom
   return { api, store, admin, faults }
 }
 
-export async function aServer(clock: Clock, seed: number): Promise<Server> {
+export async function embeddedServer(clock: Clock, seed: number): Promise<Server> {
   const { meta, rows } = await newborn()
-  return startServer({ meta, rows: new Map(rows) }, clock, seededRandom(seed))
+  const { api, store, admin, faults } = await startServer({ meta, rows: new Map(rows) }, clock, seededRandom(seed))
+  return {
+    wire: () => embeddedWire({ handler: () => api.handler, peerCertificate: adminCertificate() }),
+    admin: {
+      request: (method, path, body) =>
+        admin.request(method, path, body, method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'),
+    },
+    faults,
+    get revision() {
+      return store.revision
+    },
+    onChange(tell) {
+      const watch = store.watch('', store.revision, ({ type, entry, previous }) => {
+        const { key, revision } = entry
+        tell({ type, key, revision, object: decode(entry), ...(previous && { previous: decode(previous) }) })
+      })
+      return () => watch.stop()
+    },
+    async stop() {
+      api.stop()
+      await store.close()
+    },
+  }
 }
+
+const decode = ({ value }: Entry): KubeObject => JSON.parse(value.toString('utf8')) as KubeObject
 
 let first: Promise<MemoryDisk> | undefined
 
@@ -63,22 +110,13 @@ async function install(): Promise<MemoryDisk> {
     const disk = memoryDisk()
     const { api, admin, store } = await startServer(disk, clock, seededRandom(1))
     const path = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
-    for (const definition of definitions()) ok(await admin.create(path, definition))
+    for (const definition of definitions) ok(await admin.create(path, definition))
     for (let before = -1; before !== store.revision; await clock.advance(1_000)) before = store.revision
     api.stop()
     return disk
   } finally {
     giveBack()
   }
-}
-
-function definitions(): KubeObject[] {
-  return ['config/crd', 'config/crd/cluster-api'].flatMap(folder =>
-    readdirSync(folder)
-      .filter(name => name.endsWith('.yaml'))
-      .toSorted()
-      .flatMap(name => parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map(document => document.toJS())),
-  )
 }
 
 function toUUID(random: number): string {

@@ -2,7 +2,6 @@
 // behind its own weather, people who act through the API, and an observer of every revision. Nothing in it waits for
 // anything but turns of the event loop and the world's clock, so a run repeats to the letter.
 
-import { embeddedWire } from '../../src/cli/embedded-wire.ts'
 import { addCapiDesk } from '../../src/controllers/capi/desk.ts'
 import { createClient as createKubeClient } from '../../src/kube/client.ts'
 import { createDiscovery } from '../../src/kube/discovery.ts'
@@ -14,10 +13,11 @@ import { VirtualClock } from '../../src/runtime/virtual-clock.ts'
 import { silentLog } from '../../src/telemetry/log.ts'
 import type { Call } from './call.ts'
 import { describeCall } from './call.ts'
+import { leanServer } from './lean-server.ts'
 import { Life, type OldView } from './life.ts'
 import { Observer } from './observer.ts'
 import type { ActorName, Plan } from './plan.ts'
-import { adminCertificate, aServer, type Server } from './server.ts'
+import { embeddedServer, type Server } from './server.ts'
 import { takeTimers } from './timers.ts'
 import { Weather } from './weather.ts'
 
@@ -28,6 +28,8 @@ export interface WorldOptions {
   /** 0 is a world without delays; every other seed has its own delays and chances. */
   readonly seed: number
   readonly distort?: Distort
+  /** The lean one unless the embedded one is asked for. */
+  readonly server?: 'lean' | 'embedded'
 }
 
 /** How long a new process takes to come up. */
@@ -61,7 +63,7 @@ export class PerturbedWorld {
     const clock = new VirtualClock()
     const giveTimersBack = takeTimers(clock)
     try {
-      const server = await aServer(clock, options.seed)
+      const server = options.server === 'embedded' ? await embeddedServer(clock, options.seed) : leanServer(clock)
       return new PerturbedWorld(options, clock, server, giveTimersBack)
     } catch (error) {
       giveTimersBack()
@@ -75,13 +77,12 @@ export class PerturbedWorld {
     this.server = server
     this.#giveTimersBack = giveTimersBack
     this.observer = new Observer(() => clock.now())
-    const watch = server.store.watch('', server.store.revision, change => {
+    this.#stopWatching = server.onChange(seen => {
       this.#activity++
-      const { key, revision } = change.entry
-      if (!key.includes('/events/')) this.note('store', `${revision} ${change.type} ${key}`)
-      this.observer.see(change)
+      const { type, key, revision } = seen
+      if (!key.includes('/events/')) this.note('store', `${revision} ${type} ${key}`)
+      this.observer.see(seen)
     })
-    this.#stopWatching = () => watch.stop()
     for (const actor of (['A', 'B'] as const).slice(0, options.plan.desks)) {
       this.weathers.set(actor, this.#weatherOf(actor))
       this.#startDesk(actor)
@@ -139,18 +140,18 @@ export class PerturbedWorld {
 
   #weatherOf(actor: ActorName): Weather {
     const { plan, seed, distort } = this.#options
-    const { api, store } = this.server
+    const { server } = this
     return new Weather({
       actor,
       plan,
       clock: this.clock,
-      upstream: embeddedWire({ handler: () => api.handler, peerCertificate: adminCertificate() }),
+      upstream: server.wire(),
       random: seed === 0 ? undefined : seededRandom(seed * 31 + actor.charCodeAt(0)),
       note: text => this.note(actor, text),
       onSent: (call, request) => this.#checkWrite(actor, call, request),
       crash: view => this.restart(actor, view),
       forestall: (call, body) => this.#forestall(call, body),
-      revision: () => store.revision,
+      revision: () => server.revision,
       ...(distort && { distort }),
     })
   }
@@ -214,13 +215,12 @@ export class PerturbedWorld {
       if (!(await this.until(() => isStopped, 30_000))) this.say('a desk did not stop')
       await this.still()
       this.#stopWatching()
-      this.server.api.stop()
+      await this.server.stop()
       await this.still()
       for (const [actor, { streams }] of this.weathers)
         if (streams > 0) this.say(`${actor} left ${streams} streams open`)
       if (this.clock.timers > 0) this.say(`${this.clock.timers} timers are left`)
       for (const fault of this.server.faults) this.say(`the server: ${fault}`)
-      await this.server.store.close()
     } finally {
       this.#giveTimersBack()
     }
@@ -247,7 +247,7 @@ export class PerturbedWorld {
     const uid = '00000000-0000-4000-8000-000000000000'
     const claimRef = { ...hold.spec.claimRef, name: 'a-stranger', uid }
     const metadata = { ...hold.metadata, labels: { 'mooring.dev/claim-uid': uid } }
-    await this.server.admin.create('/apis/mooring.dev/v1alpha1/holds', {
+    await this.server.admin.request('POST', '/apis/mooring.dev/v1alpha1/holds', {
       ...hold,
       metadata,
       spec: { ...hold.spec, claimRef },
