@@ -2,11 +2,12 @@
 // a hold (made by another provider, by hand, or moved here). It only suggests: whether an address is free is decided by the
 // API server, which refuses a second hold of the same name. Nothing is suggested that anybody in view seems to have.
 
-import { type Hold, holdName } from '../api/hold.ts'
+import { type Hold, type HoldSpec, holdName } from '../api/hold.ts'
+import { identityKey } from '../api/object.ts'
 import type { Pool } from '../api/pool.ts'
 import type { IP } from '../ip/address.ts'
 import { LedgerIndex } from '../ipam/ledger-index.ts'
-import type { SpaceIndex } from '../ipam/space-index.ts'
+import type { Block, SpaceIndex } from '../ipam/space-index.ts'
 
 /** An address somebody shows: an IPAddress, or a claim with a stored choice; or is about to take. */
 export interface Showing {
@@ -20,6 +21,15 @@ export interface Showing {
   readonly isIntent?: boolean
 }
 
+/** An address that may be free now, and from whom it came. */
+export interface Freed {
+  readonly space: string
+  readonly block: Block
+  /** Key of the pool it was given from. */
+  readonly pool: string
+  readonly namespace: string
+}
+
 interface Place {
   hold: Hold | undefined
   readonly shownBy: Map<string, Showing>
@@ -29,10 +39,10 @@ export class Ledger {
   readonly #index = new LedgerIndex()
   readonly #places = new Map<string, Place>()
   readonly #showings = new Map<string, string>()
-  readonly #onFreed: (space: string) => void
+  readonly #onFreed: (freed: Freed) => void
 
-  /** `onFreed` is told whenever an address of a space may have become free. */
-  constructor(onFreed: (space: string) => void) {
+  /** `onFreed` is told whenever an address may have become free. */
+  constructor(onFreed: (freed: Freed) => void) {
     this.#onFreed = onFreed
   }
 
@@ -55,14 +65,14 @@ export class Ledger {
     const wasHeld = place.hold?.state === 'held'
     place.hold = hold
     this.#index.put(hold)
-    if (wasHeld && hold.state === 'quarantined') this.#onFreed(hold.space)
+    if (wasHeld && hold.state === 'quarantined') this.#onFreed(toFreed(hold))
   }
 
   removeHold(hold: Hold): void {
     const place = this.#places.get(hold.metadata.name)
     if (place === undefined) return
     place.hold = undefined
-    this.#settle(hold.metadata.name, place, hold)
+    this.#settle(hold.metadata.name, place, toFreed(hold))
   }
 
   show(showing: Showing): void {
@@ -83,7 +93,7 @@ export class Ledger {
     if (name === undefined || place === undefined || showing === undefined) return
     place.shownBy.delete(by)
     if (place.hold === undefined) {
-      this.#settle(name, place, { space: showing.pool.space, ip: showing.ip, bits: showing.pool.bits })
+      this.#settle(name, place, toFreed(toShadow(showing)))
     }
   }
 
@@ -94,16 +104,20 @@ export class Ledger {
   }
 
   /** The hold is gone: whoever else shows the address keeps it taken, and may have waited for just that. */
-  #settle(name: string, place: Place, block: Pick<Hold, 'space' | 'ip' | 'bits'>): void {
+  #settle(name: string, place: Place, freed: Freed): void {
     const [showing] = place.shownBy.values()
     if (showing === undefined) {
       this.#places.delete(name)
-      this.#index.remove(block)
+      this.#index.remove({ space: freed.space, ...freed.block })
     } else {
       this.#index.put(toShadow(showing))
     }
-    this.#onFreed(block.space)
+    this.#onFreed(freed)
   }
+}
+
+function toFreed({ space, ip, bits, pool, claim }: HoldSpec): Freed {
+  return { space, block: { ip, bits }, pool: identityKey(pool), namespace: claim.namespace }
 }
 
 function toShadow({ pool, ip, namespace, clusterName }: Showing) {

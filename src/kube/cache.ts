@@ -13,6 +13,11 @@ export type Change<T> =
   | { readonly old?: undefined; readonly new: T }
   | { readonly old: T; readonly new: T }
 
+/** Whether it came, went, or has another spec; what its controllers and owners write elsewhere is none. */
+export function isSpecChange({ old, new: next }: Change<KubeObject>): boolean {
+  return old === undefined || next === undefined || old.metadata.generation !== next.metadata.generation
+}
+
 /** The values under which an object is found. */
 export type IndexFunction<T> = (object: T) => readonly string[]
 

@@ -22,6 +22,7 @@ import { poolMalformed, poolNotFound, type Refusal, refuse } from '../../ipam/re
 import { affinityKeys, type Block } from '../../ipam/space-index.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { again, done, type PassResult } from '../../runtime/reconciler.ts'
+import type { Decision } from '../journal.ts'
 import { holds as holdKind, reports as reportKind } from '../kinds.ts'
 import { claimOf, holdOf, reportOf } from '../parsed.ts'
 import {
@@ -36,22 +37,27 @@ import {
   takeHold,
 } from '../steps.ts'
 import { releaseClaim } from './release.ts'
-import { sayAllocated, sayWhyNot } from './status.ts'
+import { sayAllocated, sayHandsOff, sayWhyNot } from './status.ts'
 import { sweepReport } from './sweep.ts'
+import type { Need, Sleeper } from './waiting.ts'
 import {
   type CapiWorld,
   type ClusterState,
   clusterStateOf,
+  type HandsOff,
   holdsOfClaim,
   isDisputed,
+  keyOfClaim,
   readPool,
   showingOfTaker,
+  whyHandsOff,
 } from './world.ts'
 
 export async function reconcileClaim(key: string, world: CapiWorld): Promise<PassResult> {
   const object = world.caches.claims.get(key)
   if (object === undefined) {
-    world.waiting.remove(key)
+    world.waiting.leave(key)
+    world.leftAlone.delete(key)
     return sweepReport(key, world)
   }
   const claim = claimOf(object)
@@ -76,7 +82,7 @@ export interface Seen {
   readonly isLive?: boolean
 }
 
-export function observe(claim: IPAddressClaim, identity: Identity, { caches }: CapiWorld): Seen {
+export function observe(claim: IPAddressClaim, identity: Identity, { caches }: Pick<CapiWorld, 'caches'>): Seen {
   const { namespace, name, uid } = claim.metadata
   const object = caches.reports.get(`${namespace}/${name}`)
   const report = object && reportOf(object)
@@ -90,18 +96,26 @@ export function observe(claim: IPAddressClaim, identity: Identity, { caches }: C
 }
 
 export type Plan =
-  /** Paused, waiting for a Cluster, or served by a pool that is no more: not a word, not a write. */
-  | { readonly kind: 'leave alone' }
+  /** Paused, waiting for a Cluster, or served by a pool that is no more: nothing of it is written. */
+  | { readonly kind: 'leave alone'; readonly why?: HandsOff }
   /** The claim once had an address and does not say which: ask the API server before anything else. */
   | { readonly kind: 'recall' }
-  /** With `held`, the hold on whose account: it is looked at where it is kept before a word is said about it. */
-  | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly held?: Hold }
+  /**
+   * With `held`, the hold on whose account: it is looked at where it is kept before a word is said about it. With `wants`,
+   * the address that would help.
+   */
+  | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly held?: Hold; readonly wants?: Block }
   /** Everything is in place and said. */
   | { readonly kind: 'keep' }
   | { readonly kind: 'bind'; readonly pool: Pool; readonly ip: IP; readonly by: Taking }
 
-/** How the hold becomes ours: made, won back, found in our name, or known to be ours since the choice was stored. */
-export type Taking = { readonly how: 'take' } | { readonly how: 'regain' | 'found' | 'chosen'; readonly hold: Hold }
+/**
+ * How the hold becomes ours: made, for an address that the pool chose or the claim arrived with; won back; found in our
+ * name; or known to be ours since the choice was stored.
+ */
+export type Taking =
+  | { readonly how: 'take' | 'arrive' }
+  | { readonly how: 'regain' | 'found' | 'chosen'; readonly hold: Hold }
 
 export function decide(
   claim: IPAddressClaim,
@@ -109,12 +123,13 @@ export function decide(
   world: Pick<CapiWorld, 'ledger' | 'random' | 'caches'>,
 ): Plan {
   const { pool } = seen
-  if (claim.isPaused || seen.cluster === 'paused' || seen.cluster === 'missing') return { kind: 'leave alone' }
+  const handsOff = whyHandsOff(claim, seen)
+  if (handsOff !== undefined) return { kind: 'leave alone', why: handsOff }
   // Rule 10: a pool that is gone, or cannot be read, takes nothing away from who was served.
   if ((pool === undefined || isMalformed(pool)) && saysReady(claim)) return { kind: 'leave alone' }
   if (pool === undefined) return { kind: 'refuse', refusal: poolNotFound(seen.identity) }
   if (isMalformed(pool)) return { kind: 'refuse', refusal: poolMalformed(seen.identity, pool.malformed) }
-  if (pool.isPaused) return { kind: 'leave alone' }
+  if (pool.isPaused) return { kind: 'leave alone', why: 'PoolPaused' }
 
   if (claim.choice === undefined && wasBound(claim) && seen.isLive !== true) return { kind: 'recall' }
   const witness = witnessOf(claim, seen)
@@ -132,11 +147,17 @@ export function decide(
     requested: claim.requested,
     random: world.random(),
   })
-  if (choice.kind === 'refused') return { kind: 'refuse', refusal: choice }
+  if (choice.kind === 'refused') return { kind: 'refuse', refusal: choice, ...wantedBy(claim, pool) }
   const hold = world.ledger.holdAt(pool.space, choice.ip)
   if (choice.kind === 'retake' && hold !== undefined)
     return { kind: 'bind', pool, ip: choice.ip, by: { how: 'regain', hold } }
   return { kind: 'bind', pool, ip: choice.ip, by: { how: 'take' } }
+}
+
+/** What it asks for; what the pool keeps for it is not looked up again. */
+function wantedBy({ requested }: IPAddressClaim, pool: Pool): { wants?: Block } {
+  const ip = requested === undefined ? undefined : parseIP(requested.split('/', 1)[0] ?? '')
+  return ip === undefined || isMalformed(ip) ? {} : { wants: { ip, bits: pool.bits } }
 }
 
 /** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or nobody, then a hold. */
@@ -167,9 +188,9 @@ function bindTo(
   }
   const hold = world.ledger.holdAt(pool.space, ip)
   if ((hold === undefined || claim.choice === undefined) && isDisputed(world, claim, pool.space, ip, hold)) {
-    return { kind: 'refuse', refusal: shownByAnother(toIPText(ip)) }
+    return { kind: 'refuse', refusal: shownByAnother(toIPText(ip)), wants: { ip, bits: pool.bits } }
   }
-  if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'take' } }
+  if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'arrive' } }
   if (hold.claim.uid === claim.metadata.uid && hold.state === 'held') {
     if (claim.choice === undefined || !hasOurFinalizer(claim) || !hold.metadata.finalizers.includes(holdFinalizer))
       return { kind: 'bind', pool, ip, by: { how: 'found', hold } }
@@ -178,26 +199,60 @@ function bindTo(
   }
   if (hold.state === 'quarantined' && wasLeftBy(claim, hold))
     return { kind: 'bind', pool, ip, by: { how: 'regain', hold } }
-  return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold), held: hold }
+  return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold), held: hold, wants: hold }
 }
 
 async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: CapiWorld): Promise<PassResult> {
   const key = keyOfClaim(claim)
-  if (plan.kind !== 'refuse') world.waiting.remove(key)
+  if (plan.kind !== 'leave alone') world.leftAlone.delete(key)
   switch (plan.kind) {
     case 'leave alone':
+      world.waiting.leave(key)
+      if (plan.why !== undefined && !saysReady(claim)) sayHandsOff(world, claim, seen.identity, plan.why)
       return done()
     case 'keep':
+      world.waiting.leave(key)
       return done()
     case 'recall':
       return recall(claim, seen, world)
     case 'refuse':
       if (plan.held !== undefined && (await isOutdated(plan.held, world))) return again()
-      // A release, a larger pool, an end of quarantine wakes it; the oldest first.
-      world.waiting.add(identityKey(seen.identity), key, claim.metadata.creationTimestamp)
-      return sayWhyNot(world, claim, plan.refusal)
+      world.waiting.sleep(sleeperOf(claim, seen.identity, needOf(plan), plan.refusal.reason))
+      return sayWhyNot(world, claim, seen, plan.refusal)
     case 'bind':
+      // Whoever takes something free leaves when it is taken, so that the next one is not woken for it.
+      if (plan.by.how !== 'take' && plan.by.how !== 'arrive') world.waiting.leave(key)
       return bind(claim, plan, seen, world)
+  }
+}
+
+/** What wakes it: a release, the end of a quarantine, a larger pool; the oldest first. */
+function needOf({ refusal, wants }: Extract<Plan, { kind: 'refuse' }>): Need {
+  switch (refusal.reason) {
+    case 'PoolExhausted':
+      return { kind: 'any' }
+    case 'QuotaReached':
+      return { kind: 'quota' }
+    case 'AddressInUse':
+    case 'AddressQuarantined':
+      return { kind: 'one', block: wants }
+    default:
+      return { kind: 'change' }
+  }
+}
+
+function sleeperOf(claim: IPAddressClaim, identity: Identity, need: Need, reason: string): Sleeper {
+  const { namespace, creationTimestamp: createdAt } = claim.metadata
+  const { clusterName } = claim
+  return {
+    key: keyOfClaim(claim),
+    pool: identityKey(identity),
+    identity,
+    namespace,
+    clusterName,
+    createdAt,
+    need,
+    reason,
   }
 }
 
@@ -217,7 +272,8 @@ async function bind(
     owner: ownerOf(claim),
   }
   switch (by.how) {
-    case 'take': {
+    case 'take':
+    case 'arrive': {
       const made = await take(claim, pool, spec, world)
       if (made === undefined) return again()
       // Rule 11, looked at once more with the hold in hand.
@@ -249,7 +305,7 @@ async function bind(
   }
   const chosen = by.how === 'chosen' ? claim : await choice(claim, address, world)
   if (chosen === undefined) return again()
-  return report(chosen, pool, ip, seen, world)
+  return report(chosen, pool, ip, by.how, seen, world)
 }
 
 /** While the hold is on its way, nobody else of this process goes for the same address. */
@@ -262,8 +318,12 @@ async function take(
   const by = showingOfTaker(keyOfClaim(claim))
   const { clusterName, metadata } = claim
   world.ledger.show({ by, pool, ip: spec.ip, namespace: metadata.namespace, clusterName, isIntent: true })
+  world.waiting.leave(keyOfClaim(claim))
   try {
-    return await takeHold(world, spec)
+    const made = await takeHold(world, spec)
+    if (made === undefined)
+      world.note({ what: 'lost race', claim: metadata, pool: pool.identity, ...placeOf(pool, spec.ip) })
+    return made
   } finally {
     world.ledger.hide(by)
   }
@@ -275,9 +335,19 @@ async function choice(claim: IPAddressClaim, address: string, world: CapiWorld):
   return isMalformed(answer) ? undefined : answer
 }
 
-async function report(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, world: CapiWorld): Promise<PassResult> {
+async function report(
+  claim: IPAddressClaim,
+  pool: Pool,
+  ip: IP,
+  by: Taking['how'],
+  seen: Seen,
+  world: CapiWorld,
+): Promise<PassResult> {
   const { namespace, name } = claim.metadata
   const address = toIPText(ip)
+  const note = (what: Decision) => {
+    world.note({ what, claim: claim.metadata, pool: pool.identity, strategy: pool.strategy, ...placeOf(pool, ip), by })
+  }
   const known = seen.report === undefined ? await createReport(world, claim, pool, address) : undefined
   if (known === undefined) {
     const object = await world.client.get(reportKind, { namespace, name })
@@ -290,13 +360,22 @@ async function report(claim: IPAddressClaim, pool: Pool, ip: IP, seen: Seen, wor
     // It belongs to an earlier claim of this name.
     if (!isOursOrNobodys(found, claim)) return sweepReport(keyOfClaim(claim), world)
     if (!shows(found, { ip, bits: pool.bits }) || !isSamePool(found, claim)) {
-      return sayWhyNot(world, claim, reportShowsOther(found, address))
+      const refusal = reportShowsOther(found, address)
+      world.waiting.sleep(sleeperOf(claim, seen.identity, { kind: 'change' }, refusal.reason))
+      return sayWhyNot(world, claim, seen, refusal)
     }
-    if (!isAdopted(found, claim)) await adoptReport(world, found, claim, pool)
+    if (!isAdopted(found, claim)) {
+      await adoptReport(world, found, claim, pool)
+      note('adopted')
+    }
   }
   await sayAllocated(world, claim, address)
+  if (!saysReady(claim)) note('bound')
+  else if (known !== undefined) note('restored')
   return done()
 }
+
+const placeOf = ({ space }: Pool, ip: IP) => ({ space, ip })
 
 /** Whether the hold is no longer what the view shows; the view then knows better. */
 async function isOutdated({ metadata }: Hold, { client, caches }: CapiWorld): Promise<boolean> {
@@ -346,8 +425,6 @@ function saysReady({ addressName, conditions }: IPAddressClaim): boolean {
   return addressName !== '' && conditions.some(({ type, status }) => type === readyCondition && status === 'True')
 }
 
-const keyOfClaim = ({ metadata }: IPAddressClaim): string => `${metadata.namespace}/${metadata.name}`
-
 /** It names this claim's uid, or no claim at all. */
 export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim): boolean {
   const owners = report.metadata.ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
@@ -360,12 +437,12 @@ function isAdopted({ metadata }: IPAddress, claim: IPAddressClaim): boolean {
 }
 
 /** Of a prefix, any address inside will do: people write what their router says. */
-function shows(report: IPAddress, { ip, bits }: Block): boolean {
+export function shows(report: IPAddress, { ip, bits }: Block): boolean {
   const shown = parseIP(report.address)
   return !isMalformed(shown) && shown.family === ip.family && isSameIP(firstIP({ ip: shown, bits }), ip)
 }
 
-function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boolean {
+export function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boolean {
   const { apiGroup, kind, name } = claim.poolRef
   return poolRef.apiGroup === apiGroup && poolRef.kind === kind && poolRef.name === name
 }

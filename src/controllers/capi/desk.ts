@@ -37,7 +37,7 @@ import { addPoolCapacity } from '../pool/watches.ts'
 import { reconcileClaim } from './binding.ts'
 import { everything, isInScope, type Scope } from './scope.ts'
 import { byAge, Waiting } from './waiting.ts'
-import { type CapiWorld, createCaches, findPoolByKey, followLedger, LastWords } from './world.ts'
+import { type CapiWorld, createCaches, findPoolByKey, followLedger, LastWords, toldBefore } from './world.ts'
 
 export interface DeskParts {
   readonly client: Client
@@ -97,7 +97,11 @@ export function addCapiDesk(parts: DeskParts): Desk {
   const marks = { binding, reclaim }
   caches.claims.subscribe(change => onClaim(world, change, marks, metrics))
   // A list comes in the order of names. Who asked first is served first, also by a process that has just started.
-  void caches.claims.synced().then(() => markOldestFirst([...caches.claims.values()], binding))
+  void caches.claims.synced().then(() => {
+    const known = [...caches.claims.values()]
+    for (const claim of known) if (!isServed(claim)) world.leftAlone.set(keyOf(claim), toldBefore)
+    markOldestFirst(known, binding)
+  })
   caches.reports.subscribe(change => binding.mark(keyOf(change.new ?? change.old)))
   caches.clusters.subscribe(change => {
     for (const claim of caches.claims.byIndex('cluster', keyOf(change.new ?? change.old))) binding.mark(keyOf(claim))

@@ -18,22 +18,42 @@ import { holds as holdKind, reports as reportKind } from '../kinds.ts'
 import { holdOf, reportOf } from '../parsed.ts'
 import { claimUidLabel, expireHold, parkHold, quarantineHold, removeReport, unguardClaim } from '../steps.ts'
 import type { Seen } from './binding.ts'
-import { type CapiWorld, isBoundToAnother } from './world.ts'
+import { sayHandsOff } from './status.ts'
+import { type CapiWorld, type HandsOff, isBoundToAnother, keyOfClaim, whyHandsOff } from './world.ts'
 
 export async function releaseClaim(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Promise<PassResult> {
-  const { namespace, name } = claim.metadata
-  world.waiting.remove(`${namespace}/${name}`)
+  const key = keyOfClaim(claim)
+  world.waiting.leave(key)
   if (!claim.metadata.finalizers.includes(releaseAddressFinalizer)) return done()
-  if (isKeptByOthers(claim)) return done()
-  if (claim.isPaused || seen.cluster === 'paused') return done()
   const pool = seen.pool === undefined || isMalformed(seen.pool) ? undefined : seen.pool
-  if (pool?.isPaused) return done()
+  const why = whyHeldUp(claim, seen, pool)
+  if (why !== undefined) {
+    sayHandsOff(world, claim, seen.identity, why)
+    return done()
+  }
+  world.leftAlone.delete(key)
 
   const held = await holdsOf(claim, world)
   await releaseReport(claim, pool, held, world)
   for (const hold of held) await rest(hold, pool, world)
   await unguardClaim(world, claim)
+  const ip = held[0]?.ip ?? parseIP(claim.choice ?? '')
+  world.note({
+    what: 'released',
+    claim: claim.metadata,
+    pool: seen.identity,
+    ...(pool && { space: pool.space }),
+    ...(!isMalformed(ip) && { ip }),
+  })
   return done()
+}
+
+/** A Cluster that is gone holds nothing up: it went before its claims. */
+function whyHeldUp(claim: IPAddressClaim, seen: Seen, pool: Pool | undefined): HandsOff | undefined {
+  if (isKeptByOthers(claim)) return 'KeptByOthers'
+  const why = whyHandsOff(claim, seen)
+  if (why !== undefined && why !== 'ClusterNotFound') return why
+  return pool?.isPaused === true ? 'PoolPaused' : undefined
 }
 
 /** These are about the order in which owners and what they own go, and wait for us. */
@@ -79,6 +99,7 @@ async function releaseReport(
       owner: undefined,
     }
     await parkHold(world, spec, pool.quarantineSeconds)
+    world.note({ what: 'parked', claim: claim.metadata, pool: pool.identity, space: spec.space, ip: spec.ip })
   }
   await removeReport(world, report)
 }

@@ -3,11 +3,14 @@
 
 import { setCondition } from '../../api/condition.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
-import { claimReasons, readyCondition } from '../../api/names.ts'
-import type { Refusal, RefusalReason } from '../../ipam/refusal.ts'
+import { claimReasons, pausedAnnotation, readyCondition } from '../../api/names.ts'
+import type { Identity } from '../../api/object.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import { poolText, type Refusal, type RefusalReason } from '../../ipam/refusal.ts'
 import { after, done, type PassResult } from '../../runtime/reconciler.ts'
 import { sayStatus } from '../steps.ts'
-import { type CapiWorld, timestamp } from './world.ts'
+import type { Seen } from './binding.ts'
+import { type CapiWorld, type HandsOff, keyOfClaim, timestamp, toldBefore } from './world.ts'
 
 /** T7: the claim says where it lives. */
 export async function sayAllocated(world: CapiWorld, claim: IPAddressClaim, address: string): Promise<void> {
@@ -20,15 +23,67 @@ export async function sayAllocated(world: CapiWorld, claim: IPAddressClaim, addr
  * Another desk may see it differently, and overwrite what is said here as soon as it reads it. Nobody insists at once: by
  * then one of the two views is newer.
  */
-export async function sayWhyNot(world: CapiWorld, claim: IPAddressClaim, refusal: Refusal): Promise<PassResult> {
+export async function sayWhyNot(
+  world: CapiWorld,
+  claim: IPAddressClaim,
+  { identity, pool }: Pick<Seen, 'identity' | 'pool'>,
+  refusal: Refusal,
+): Promise<PassResult> {
   const reason = toReason(refusal.reason)
   const word = `${claim.metadata.uid} ${refusal.message}`
   const patienceMs = world.lastWords.msUntil(word, world.clock.monotonicMs())
   if (patienceMs > 0 && !isSaid(claim, reason, refusal.message)) return after(patienceMs)
   const isNew = await say(world, claim, 'False', reason, refusal.message, claim.addressName)
-  if (isNew) world.lastWords.add(word, world.clock.monotonicMs())
-  if (isNew) tell(world, claim, 'Warning', reason, refusal.message)
+  if (!isNew) return done()
+  world.lastWords.add(word, world.clock.monotonicMs())
+  tell(world, claim, 'Warning', reason, refusal.message)
+  world.note({
+    what: isForAuthor(refusal.reason) ? 'refused' : 'waiting',
+    claim: claim.metadata,
+    pool: identity,
+    ...(pool !== undefined && !isMalformed(pool) && { strategy: pool.strategy, space: pool.space }),
+    reason: refusal.reason,
+    message: refusal.message,
+  })
   return done()
+}
+
+/** Whether only another wish can help: no release and no change of the pool that its admin may make any day. */
+function isForAuthor(reason: RefusalReason): boolean {
+  return (
+    reason === 'NotAnAddress' || reason === 'NotCanonical' || reason === 'WrongFamily' || reason === 'RequestsConflict'
+  )
+}
+
+/**
+ * Nothing is written to a claim that is paused, or whose Cluster is not there: others may be moving it. Whoever asks why
+ * it waits finds an event, told once for each reason.
+ */
+export function sayHandsOff(world: CapiWorld, claim: IPAddressClaim, pool: Identity, why: HandsOff): void {
+  const key = keyOfClaim(claim)
+  const word = `${claim.metadata.uid} ${why} ${claim.isDeleting}`
+  const last = world.leftAlone.get(key)
+  if (last === word) return
+  world.leftAlone.set(key, word)
+  const message = handsOffText(claim, pool, why)
+  if (last !== toldBefore) tell(world, claim, why === 'ClusterNotFound' ? 'Warning' : 'Normal', why, message)
+  world.note({ what: 'left alone', claim: claim.metadata, pool, reason: why, message })
+}
+
+function handsOffText(claim: IPAddressClaim, pool: Identity, why: HandsOff): string {
+  const then = claim.isDeleting ? 'the address of this claim is given back' : 'this claim is served'
+  switch (why) {
+    case 'ClaimPaused':
+      return `the claim is paused: ${then} when its annotation ${pausedAnnotation} is removed`
+    case 'ClusterPaused':
+      return `Cluster ${claim.clusterName} is paused: ${then} when it goes on`
+    case 'ClusterNotFound':
+      return `Cluster ${claim.clusterName} does not exist: ${then} when it does`
+    case 'PoolPaused':
+      return `${poolText(pool)} is paused: ${then} when the annotation ${pausedAnnotation} of the pool is removed`
+    case 'KeptByOthers':
+      return `others still need the claim: ${then} when their finalizers are gone`
+  }
 }
 
 function isSaid({ conditions }: IPAddressClaim, reason: string, message: string): boolean {

@@ -25,6 +25,11 @@ export async function sweepReport(key: string, world: CapiWorld): Promise<PassRe
   if (!(await isStray(report, world))) return done()
   // Its end wakes the claim that has the name now.
   await sweepAway(world, report)
+  const { name, namespace, ownerReferences } = report.metadata
+  const uid = ownerReferences.find(({ kind }) => kind === 'IPAddressClaim')?.uid ?? ''
+  // It takes a second pass, which has nothing new to tell.
+  if (!report.isDeleting)
+    world.note({ what: 'stray report', claim: { namespace, name, uid }, pool: poolOfReport(report) })
   return done()
 }
 

@@ -9,8 +9,11 @@
 // Nobody sleeps while there is something for them. A claim that is woken counts as awake until its pass has decided; one that
 // then takes nothing, because it is gone, paused, wants something else or failed, passes the wake on.
 
+import type { Identity } from '../../api/object.ts'
 import { overlapsCIDR } from '../../ip/cidr.ts'
 import type { Block } from '../../ipam/space-index.ts'
+import type { PassResult } from '../../runtime/reconciler.ts'
+import type { Freed } from '../ledger.ts'
 
 export type Need =
   | { readonly kind: 'any' }
@@ -24,21 +27,13 @@ export interface Sleeper {
   readonly key: string
   /** Key of the pool it waits for. */
   readonly pool: string
+  readonly identity: Identity
   readonly namespace: string
   readonly clusterName: string
   readonly createdAt: string
   readonly need: Need
   /** Why it sleeps, in the words of the metrics. */
   readonly reason: string
-}
-
-/** An address that may be free now, and from whom it came. */
-export interface Freed {
-  readonly space: string
-  readonly block: Block
-  /** Key of the pool it was given from. */
-  readonly pool: string
-  readonly namespace: string
 }
 
 export interface WaitingOptions {
@@ -96,14 +91,18 @@ export class Waiting {
     if (left !== undefined) this.#passOn(left)
   }
 
-  passBegins(key: string): void {
+  /** Runs a pass of the claim. One that ends without a decision passes its wake on, and comes back by itself. */
+  async during(key: string, pass: () => Promise<PassResult>): Promise<PassResult> {
     const awake = this.#awake.get(key)
     if (awake !== undefined) awake.hasBegun = true
-  }
-
-  /** A pass that ended without a decision passes its wake on; it comes back by itself. */
-  passEnded(key: string): void {
-    if (this.#awake.get(key)?.hasBegun === true) this.leave(key)
+    let isToLookAgain = false
+    try {
+      const result = await pass()
+      isToLookAgain = result.kind === 'again'
+      return result
+    } finally {
+      if (!isToLookAgain && this.#awake.get(key)?.hasBegun === true) this.leave(key)
+    }
   }
 
   freed({ space, block, pool, namespace }: Freed): void {

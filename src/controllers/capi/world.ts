@@ -10,15 +10,17 @@ import { poolKindOf } from '../../api/to-pool.ts'
 import { type IP, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
-import { Cache, type Change } from '../../kube/cache.ts'
+import { Cache, type Change, isSpecChange } from '../../kube/cache.ts'
 import type { Client } from '../../kube/client.ts'
 import type { Recorder } from '../../kube/events.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
+import type { Note } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
 import type { Ledger } from '../ledger.ts'
 import { claimOf, clusterOf, holdOf, poolOf, reportOf } from '../parsed.ts'
+import type { Waiting } from './waiting.ts'
 
 export interface Caches {
   readonly holds: Cache<KubeObject, 'claim' | 'pool'>
@@ -37,10 +39,13 @@ export interface CapiWorld {
   readonly recorder: Pick<Recorder, 'tell'>
   readonly caches: Caches
   readonly ledger: Ledger
-  /** Claims that wait for an address, by pool, oldest first. */
   readonly waiting: Waiting
   /** Refusals said of late. */
   readonly lastWords: LastWords
+  /** Claims that are left alone, and why, as it was last said. */
+  readonly leftAlone: Map<string, string>
+  /** Of the pass that runs. */
+  readonly note: Note
 }
 
 export function createCaches(isFrozen = false): Caches {
@@ -77,6 +82,7 @@ export function followLedger(caches: Caches, ledger: Ledger): void {
   for (const cache of caches.pools.values()) {
     // Addresses that came before their pool show from now on.
     cache.subscribe(change => {
+      if (!isSpecChange(change)) return
       const pool = change.new && poolOf(change.new)
       if (pool === undefined || isMalformed(pool)) return
       const key = identityKey(pool.identity)
@@ -124,7 +130,7 @@ function isBound(caches: Caches, key: string): boolean {
   return report.metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid)
 }
 
-const keyOfClaim = ({ metadata }: IPAddressClaim): string => `${metadata.namespace}/${metadata.name}`
+export const keyOfClaim = ({ metadata }: IPAddressClaim): string => `${metadata.namespace}/${metadata.name}`
 
 function showReport(caches: Caches, ledger: Ledger, change: Change<KubeObject>): void {
   const object = change.new ?? change.old
@@ -161,6 +167,13 @@ export function readPool(caches: Caches, identity: Identity | undefined): Pool |
   return object && poolOf(object)
 }
 
+/** By its identity key. */
+export function findPoolByKey(caches: Caches, key: string): Pool | undefined {
+  const [kindAndGroup = '', namespace = '', name = ''] = key.split('/')
+  const kind = poolKinds.find(({ kind, group }) => `${kind}.${group}` === kindAndGroup)
+  return kind && findPool(caches, { apiGroup: kind.group, kind: kind.kind, namespace, name })
+}
+
 export function poolOfReport({ poolRef, metadata }: IPAddress): Identity | undefined {
   const kind = poolKindOf(poolRef)
   return kind && { ...poolRef, namespace: kind.isNamespaced ? metadata.namespace : '' }
@@ -175,6 +188,21 @@ export function clusterStateOf(caches: Caches, { clusterName, metadata }: IPAddr
   const cluster = object && clusterOf(object)
   if (cluster === undefined || isMalformed(cluster)) return 'missing'
   return cluster.isPaused ? 'paused' : 'running'
+}
+
+/** Of a claim that was there before this process: an earlier one has told, and a restart is no news. */
+export const toldBefore = 'told before'
+
+/** Why nothing is done for a claim, whatever there is to do. */
+export type HandsOff = 'ClaimPaused' | 'ClusterPaused' | 'ClusterNotFound' | 'PoolPaused' | 'KeptByOthers'
+
+export function whyHandsOff(
+  claim: IPAddressClaim,
+  { cluster }: { readonly cluster: ClusterState },
+): HandsOff | undefined {
+  if (claim.isPaused) return 'ClaimPaused'
+  if (cluster === 'paused') return 'ClusterPaused'
+  return cluster === 'missing' ? 'ClusterNotFound' : undefined
 }
 
 export function holdsOfClaim(caches: Caches, uid: string): Hold[] {
@@ -233,40 +261,4 @@ export class LastWords {
     const saidMs = this.#saidMs.get(word)
     return saidMs === undefined ? 0 : Math.max(0, saidMs + insistMs - nowMs)
   }
-}
-
-/** Claims that got no address, in the order in which they asked. */
-export class Waiting {
-  readonly #pools = new Map<string, Map<string, string>>()
-  readonly #poolOfClaim = new Map<string, string>()
-
-  add(pool: string, claim: string, createdAt: string): void {
-    const claims = this.#pools.get(pool) ?? new Map<string, string>()
-    claims.set(claim, createdAt)
-    this.#pools.set(pool, claims)
-    this.#poolOfClaim.set(claim, pool)
-  }
-
-  remove(claim: string): void {
-    const pool = this.#poolOfClaim.get(claim)
-    if (pool === undefined) return
-    this.#poolOfClaim.delete(claim)
-    const claims = this.#pools.get(pool)
-    claims?.delete(claim)
-    if (claims?.size === 0) this.#pools.delete(pool)
-  }
-
-  /** Oldest first. */
-  of(pool: string): string[] {
-    return oldestFirst([...(this.#pools.get(pool) ?? [])])
-  }
-
-  inNamespace(namespace: string): string[] {
-    return [...this.#poolOfClaim.keys()].filter(claim => claim.startsWith(`${namespace}/`))
-  }
-}
-
-/** By the second they were made in, and of one second by name, so that every process has the same order. */
-export function oldestFirst(claims: [key: string, createdAt: string][]): string[] {
-  return claims.sort(([a, at], [b, bt]) => (at === bt ? (a < b ? -1 : 1) : at < bt ? -1 : 1)).map(([key]) => key)
 }

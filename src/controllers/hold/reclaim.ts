@@ -42,7 +42,7 @@ async function settleQuarantine(hold: Hold, world: CapiWorld): Promise<PassResul
   const leftMs = untilMs + (seconds === 0 ? 0 : slackMs) - world.clock.now()
   if (leftMs > 0) return after(leftMs)
   await expireHold(world, hold)
-  if (hold.metadata.deletionTimestamp === undefined || seconds > 0) {
+  if (hold.until !== hold.since) {
     world.note({ what: 'rested', claim: hold.claim, pool: hold.pool, space: hold.space, ip: hold.ip })
   }
   return done()

@@ -17,6 +17,7 @@ import { createCaches, followLedger } from '../capi/world.ts'
 import { Ledger } from '../ledger.ts'
 import { factsWhenSynced, reviewFacts } from './facts.ts'
 import { statusPeriodMs } from './pace.ts'
+import { Sharing } from './sharing.ts'
 import { addPoolCapacity } from './watches.ts'
 
 const finalizer = 'ipam.cluster.x-k8s.io/ProtectPool'
@@ -94,8 +95,9 @@ async function aDesk({ prunes = false } = {}) {
   const metrics = createMetrics()
   const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
   const client = { mergePatch } as unknown as Client
+  const sharing = new Sharing(caches)
   const recorder = { tell: (told: News) => void news.push(told) }
-  const capacity = addPoolCapacity(manager, { client, clock, recorder, caches, ledger })
+  const capacity = addPoolCapacity(manager, { client, clock, recorder, caches, ledger, sharing, metrics: undefined })
   const all = [caches.holds, caches.reports, caches.claims, ...caches.pools.values()]
   for (const cache of all) cache.markSynced()
   await manager.start()

@@ -30,7 +30,7 @@ import { isPoolHeld } from './facts.ts'
 import type { Neighbours } from './neighbours.ts'
 import type { Pace } from './pace.ts'
 
-export interface PoolWorld extends Pick<CapiWorld, 'client' | 'clock' | 'recorder' | 'caches' | 'ledger'> {
+export interface PoolWorld extends Pick<CapiWorld, 'client' | 'clock' | 'recorder' | 'caches' | 'ledger' | 'note'> {
   readonly neighbours: Neighbours
   readonly pace: Pace
 }
@@ -101,7 +101,15 @@ export type Plan =
   | { readonly kind: 'guard' }
   /** Our finalizer off: nobody holds anything of it. */
   | { readonly kind: 'let go' }
-  | { readonly kind: 'say'; readonly status: object; readonly news: readonly Telling[] }
+  | {
+      readonly kind: 'say'
+      readonly status: object
+      readonly news: readonly Telling[]
+      readonly turn: Turn | undefined
+    }
+
+/** It ran out of addresses, or has some again. */
+type Turn = 'exhausted' | 'recovered'
 
 type Telling = Pick<News, 'type' | 'reason' | 'note'>
 
@@ -121,7 +129,15 @@ function say({ object, counted, keepsConditions }: Seen, now: string): Plan {
     : statusOfPool(counted, before, now)
   const wanted = keepsConditions ? status : withoutConditions(status)
   if (isSaid(current, wanted)) return { kind: 'rest' }
-  return { kind: 'say', status: wanted, news: keepsConditions ? newsOf(before, status.conditions) : [] }
+  if (!keepsConditions) return { kind: 'say', status: wanted, news: [], turn: undefined }
+  return { kind: 'say', status, news: newsOf(before, status.conditions), turn: turnOf(before, status.conditions) }
+}
+
+function turnOf(before: readonly Condition[], next: readonly Condition[]): Turn | undefined {
+  const [was, is] = [before, next].map(list => list.find(({ type }) => type === 'Exhausted')?.status)
+  if (is === was) return undefined
+  if (is === 'True') return 'exhausted'
+  return was === 'True' ? 'recovered' : undefined
 }
 
 /** The counts stay as they were when the pool could last be read. */
@@ -209,6 +225,7 @@ async function settle(
       pace.noteSaid(key, answer, 'conditions' in plan.status && !('conditions' in statusIn(answer)))
       cache?.learn(answer)
       tell(identity, object, plan.news, world)
+      if (plan.turn !== undefined) world.note({ what: plan.turn, pool: identity })
       // A claim that was about to take an address when it was counted may have got none, and that is no event.
       return after(secondLookMs)
     }

@@ -8,29 +8,39 @@
 import { poolOfClaim } from '../../api/ip-address-claim.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import type { Change } from '../../kube/cache.ts'
+import { type Change, isSpecChange } from '../../kube/cache.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import type { Manager } from '../../runtime/manager.ts'
 import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
 import { findPool, poolOfReport } from '../capi/world.ts'
+import { noteIn } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
+import type { DeskMetrics } from '../metrics.ts'
 import { claimOf, holdOf, poolOf, reportOf } from '../parsed.ts'
 import { type PoolWorld, reconcilePool } from './capacity.ts'
 import { Neighbours } from './neighbours.ts'
 import { Pace } from './pace.ts'
+import type { Sharing } from './sharing.ts'
+
+export interface PoolDesk extends Omit<PoolWorld, 'neighbours' | 'pace' | 'note'> {
+  readonly sharing: Sharing
+  readonly metrics: DeskMetrics | undefined
+}
 
 /** Call it after the ledger follows the caches: who wakes a pool must have been counted. */
-export function addPoolCapacity(manager: Manager, world: Omit<PoolWorld, 'neighbours' | 'pace'>): RunningReconciler {
-  const { caches, clock } = world
+export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningReconciler {
+  const { caches, clock, sharing, metrics } = world
   const neighbours = new Neighbours(caches)
-  const whole: PoolWorld = { ...world, neighbours, pace: new Pace(clock) }
+  const whole = { ...world, neighbours, pace: new Pace(clock) }
   const capacity = manager.addReconciler(
-    defineReconciler({ name: 'pool.capacity', reconcile: key => reconcilePool(key, whole) }),
+    defineReconciler({
+      name: 'pool.capacity',
+      reconcile: (key, { log }) => reconcilePool(key, { ...whole, note: noteIn(log, metrics) }),
+    }),
   )
   const mark = (pool: Identity | undefined) => {
     if (pool !== undefined) capacity.mark(identityKey(pool))
   }
-  const sharing = new Sharing()
   const markSpaceOf = (pool: Identity | undefined) => {
     mark(pool)
     for (const other of sharing.of(findPool(caches, pool)?.space ?? '')) capacity.mark(other)
@@ -42,7 +52,7 @@ export function addPoolCapacity(manager: Manager, world: Omit<PoolWorld, 'neighb
       mark({ apiGroup: group, kind, namespace, name })
       if (!isSpecChange(change)) return
       neighbours.changed()
-      for (const other of sharing.follow(change)) capacity.mark(other)
+      for (const object of sides(change)) for (const other of sharingWith(object, sharing)) capacity.mark(other)
       // While the first list comes in, every pool is marked anyway.
       if (cache.hasSynced) for (const other of around(change, neighbours)) mark(other)
     })
@@ -71,43 +81,17 @@ export function addPoolCapacity(manager: Manager, world: Omit<PoolWorld, 'neighb
   return capacity
 }
 
-/** The pools of each space, by identity key. */
-class Sharing {
-  readonly #pools = new Map<string, Set<string>>()
-
-  of(space: string): Iterable<string> {
-    return this.#pools.get(space) ?? []
-  }
-
-  /** Answers the pools beside it, where it was and where it is. */
-  follow(change: Change<KubeObject>): string[] {
-    const before = change.old && poolOf(change.old)
-    const after = change.new && poolOf(change.new)
-    const beside: string[] = []
-    if (before !== undefined && !isMalformed(before)) {
-      const pools = this.#pools.get(before.space)
-      pools?.delete(identityKey(before.identity))
-      if (pools?.size === 0) this.#pools.delete(before.space)
-      beside.push(...(pools ?? []))
-    }
-    if (after !== undefined && !isMalformed(after)) {
-      const pools = this.#pools.get(after.space) ?? new Set<string>()
-      beside.push(...pools)
-      this.#pools.set(after.space, pools.add(identityKey(after.identity)))
-    }
-    return beside
-  }
-}
-
-function isSpecChange({ old, new: next }: Change<KubeObject>): boolean {
-  return old === undefined || next === undefined || old.metadata.generation !== next.metadata.generation
-}
-
 function around(change: Change<KubeObject>, neighbours: Neighbours): Identity[] {
   return sides(change).flatMap(object => {
     const pool = poolOf(object)
     return isMalformed(pool) ? [] : neighbours.around(pool)
   })
+}
+
+/** The pools of the space that the pool, as it is or was, gives out of. */
+function sharingWith(object: KubeObject, sharing: Sharing): Iterable<string> {
+  const pool = poolOf(object)
+  return isMalformed(pool) ? [] : sharing.of(pool.space)
 }
 
 function sides({ old, new: next }: Change<KubeObject>): KubeObject[] {

@@ -1,0 +1,66 @@
+// What was decided, each decision once: a line in the log, so that a person can follow a claim from its first word to its
+// last, and a count. The sentence is constant and the fields have the same names everywhere. A pass that finds everything
+// as it should be has decided nothing and says nothing.
+
+import { holdName } from '../api/hold.ts'
+import type { Identity } from '../api/object.ts'
+import type { Pool } from '../api/pool.ts'
+import { type IP, toIPText } from '../ip/address.ts'
+import { poolText } from '../ipam/refusal.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { DeskMetrics } from './metrics.ts'
+
+export const sentences = {
+  bound: 'a claim is bound',
+  adopted: 'an IPAddress that was there is adopted',
+  restored: 'an IPAddress that was lost is restored',
+  waiting: 'a claim waits',
+  refused: 'a claim is refused',
+  'left alone': 'a claim is left alone',
+  'lost race': 'somebody else was quicker to take an address',
+  released: 'a claim gives its address back',
+  parked: 'an address without a hold is parked',
+  'stray hold': 'a hold that no claim stands by is released',
+  'stray report': 'an IPAddress that no claim stands by is removed',
+  rested: 'an address has rested and is free',
+  exhausted: 'a pool is exhausted',
+  recovered: 'a pool has addresses again',
+} as const
+
+export type Decision = keyof typeof sentences
+
+export interface Entry {
+  readonly what: Decision
+  readonly claim?: { readonly namespace: string; readonly name: string; readonly uid: string }
+  readonly pool?: Identity | undefined
+  readonly strategy?: Pool['strategy']
+  readonly space?: string
+  readonly ip?: IP
+  /** How a bound claim came to its address. */
+  readonly by?: string
+  readonly reason?: string
+  readonly message?: string
+}
+
+/** Notes one decision. */
+export type Note = (entry: Entry) => void
+
+export function noteIn(log: Log, metrics: DeskMetrics | undefined): Note {
+  return entry => {
+    metrics?.decided(entry)
+    log.info(sentences[entry.what], fieldsOf(entry))
+  }
+}
+
+function fieldsOf({ claim, pool, space, ip, by, reason, message }: Entry) {
+  return {
+    ...(claim && { claim: claim.name, namespace: claim.namespace, uid: claim.uid }),
+    ...(pool && { pool: poolText(pool) }),
+    ...(space !== undefined && { space }),
+    ...(ip && { address: toIPText(ip) }),
+    ...(ip && space !== undefined && { hold: holdName(space, ip) }),
+    ...(by !== undefined && { by }),
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+  }
+}

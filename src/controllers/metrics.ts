@@ -1,0 +1,149 @@
+// The numbers of a desk, all of them: how full pools are and who waits, read when somebody looks; what was decided, counted
+// as it happens (journal.ts). Names of pools become labels only up to a bound; the pools past it are added up.
+
+import type { Identity } from '../api/object.ts'
+import type { Pool } from '../api/pool.ts'
+import { type Capacity, capacityOf } from '../ipam/capacity.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type Metrics, type Sample, secondsBounds } from '../telemetry/metrics.ts'
+import type { CapiWorld } from './capi/world.ts'
+import type { Decision, Entry } from './journal.ts'
+import { allPools } from './pool/neighbours.ts'
+
+export interface DeskMetrics {
+  decided(entry: Entry): void
+  /** A claim without an address was seen for the first time, made at this time. */
+  claimSeen(uid: string, createdAt: string): void
+  claimGone(uid: string): void
+}
+
+const poolLabels = ['kind', 'namespace', 'name'] as const
+
+/** From a millisecond to an hour: a claim may wait for somebody to give an address back. */
+const waitBounds = [...secondsBounds.filter(bound => bound >= 0.001), 30, 60, 300, 3600]
+
+export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
+  const allocations = metrics.counter(
+    'mooring_allocations_total',
+    'What became of claims: bound, adopted, restored, waiting or refused.',
+    ['kind', 'strategy', 'outcome'],
+  )
+  const waits = metrics.counter('mooring_claims_refused_total', 'Times that a claim was told why it has no address.', [
+    'kind',
+    'reason',
+  ])
+  const ready = metrics.histogram(
+    'mooring_claim_ready_seconds',
+    'Time from when a claim was made, or first seen, until it was bound.',
+    waitBounds,
+    ['kind'],
+  )
+  const races = metrics.counter(
+    'mooring_lost_races_total',
+    'Times that somebody else was quicker to take an address.',
+    ['kind'],
+  )
+  const releases = metrics.counter('mooring_releases_total', 'Claims that gave their address back.', ['kind'])
+  const strays = metrics.counter('mooring_strays_total', 'Holds and IPAddresses put to rest that no claim stood by.', [
+    'what',
+  ])
+  const exhaustions = metrics.counter('mooring_pool_exhaustions_total', 'Times that a pool ran out of addresses.', [
+    ...poolLabels,
+  ])
+  const arrivals = new Map<string, number>()
+
+  const onDecision: Partial<Record<Decision, (entry: Entry, kind: string) => void>> = {
+    bound({ claim }, kind) {
+      const sinceMs = arrivals.get(claim?.uid ?? '')
+      if (sinceMs !== undefined) ready.observe((clock.monotonicMs() - sinceMs) / 1000, kind)
+      arrivals.delete(claim?.uid ?? '')
+    },
+    'lost race': (_, kind) => races.add(kind),
+    released: (_, kind) => releases.add(kind),
+    'stray hold': () => strays.add('hold'),
+    'stray report': () => strays.add('report'),
+    exhausted: ({ pool }) => pool && exhaustions.add(...labelsOf(pool)),
+  }
+  const outcomes: readonly Decision[] = ['bound', 'adopted', 'restored', 'waiting', 'refused']
+
+  return {
+    decided(entry) {
+      const kind = entry.pool?.kind ?? ''
+      onDecision[entry.what]?.(entry, kind)
+      if (outcomes.includes(entry.what)) allocations.add(kind, entry.strategy ?? '', entry.what)
+      if (entry.what === 'waiting' || entry.what === 'refused') waits.add(kind, entry.reason ?? '')
+    },
+    claimSeen(uid, createdAt) {
+      // Times are stored to the second: a claim of this second has just come.
+      const ageMs = clock.now() - Date.parse(createdAt)
+      arrivals.set(uid, clock.monotonicMs() - (ageMs >= 1_000 ? ageMs : 0))
+    },
+    claimGone: uid => arrivals.delete(uid),
+  }
+}
+
+export function measurePools(metrics: Metrics, world: Pick<CapiWorld, 'caches' | 'ledger' | 'waiting'>): void {
+  const { caches, ledger, waiting } = world
+  const gauge = (name: string, help: string, labels: readonly string[], read: () => Iterable<Sample>) => {
+    metrics.gauge(name, help, () => ({ labels, samples: read() }))
+  }
+  const sample = (read: (capacity: Capacity) => readonly (readonly [string, bigint])[]) => () =>
+    poolSamples(allPools(caches), pool => read(capacityOf(pool, ledger.indexOf(pool.space))))
+  gauge(
+    'mooring_pool_addresses',
+    'Addresses or prefixes that a pool offers, by state; they add up to its capacity.',
+    [...poolLabels, 'state'],
+    sample(({ free, held, quarantined, reserved, draining }) => [
+      ['free', free],
+      ['held', held],
+      ['quarantined', quarantined],
+      ['reserved', reserved],
+      ['draining', draining],
+    ]),
+  )
+  gauge(
+    'mooring_pool_capacity',
+    'Addresses or prefixes that a pool offers in all.',
+    poolLabels,
+    sample(({ total }) => [['', total]]),
+  )
+  gauge(
+    'mooring_pool_out_of_range',
+    'Addresses or prefixes held from a pool that it no longer offers.',
+    poolLabels,
+    sample(({ outOfRange }) => [['', outOfRange]]),
+  )
+  gauge('mooring_claims_waiting', 'Claims that have no address, and why.', [...poolLabels, 'reason'], () => {
+    const counts = new Map<string, { readonly labels: readonly string[]; count: number }>()
+    for (const { identity, pool, reason } of waiting.all()) {
+      const key = `${pool} ${reason}`
+      const known = counts.get(key) ?? { labels: [...labelsOf(identity), reason], count: 0 }
+      known.count++
+      counts.set(key, known)
+    }
+    return [...counts.values()].map(({ labels, count }): Sample => [labels, count])
+  })
+}
+
+/** More pools than this are added up under one name. */
+const poolsMax = 1_000
+
+function* poolSamples(
+  pools: Iterable<Pool>,
+  read: (pool: Pool) => readonly (readonly [string, bigint])[],
+): Generator<Sample, void, undefined> {
+  const rest = new Map<string, bigint>()
+  let count = 0
+  for (const pool of pools) {
+    count++
+    for (const [state, value] of read(pool)) {
+      if (count <= poolsMax) yield [withState(labelsOf(pool.identity), state), value]
+      else rest.set(state, (rest.get(state) ?? 0n) + value)
+    }
+  }
+  for (const [state, value] of rest) yield [withState(['other', 'other', 'other'], state), value]
+}
+
+const labelsOf = ({ kind, namespace, name }: Identity): readonly string[] => [kind, namespace, name]
+const withState = (labels: readonly string[], state: string): readonly string[] =>
+  state === '' ? labels : [...labels, state]
