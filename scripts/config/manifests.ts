@@ -307,14 +307,15 @@ export function toYAML(objects: readonly Manifest[]): string {
   return objects.map(object => `---\n${isRole(object) ? explained(object) : stringify(object, yamlStyle)}`).join('')
 }
 
-const yamlStyle = { lineWidth: 0, aliasDuplicateObjects: false } as const
+// kubectl and helm read YAML 1.1, in which a bare `off` is a boolean: what could be mistaken is quoted.
+const yamlStyle = { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false } as const
 
 function isRole({ kind, rules }: Manifest): boolean {
   return (kind === 'Role' || kind === 'ClusterRole') && Array.isArray(rules)
 }
 
 function explained(object: Manifest): string {
-  const document = new Document(object, { aliasDuplicateObjects: false })
+  const document = new Document(object, yamlStyle)
   const reasons = new Map(rights.map(right => [JSON.stringify(toRule(right)), right.without]))
   const rules = object.rules as object[]
   const items = (document.get('rules') as YAMLSeq).items

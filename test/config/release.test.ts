@@ -1,11 +1,11 @@
 // What users install from, as it is rendered.
 
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
-import { plainInstall, toInstallation } from '../../scripts/config/manifests.ts'
+import { plainInstall, toInstallation, toYAML } from '../../scripts/config/manifests.ts'
 import { toComponents, toMetadata, variables } from '../../scripts/release/clusterctl.ts'
 import { releaseVersion, writeRelease } from '../../scripts/release/write.ts'
 
@@ -142,6 +142,25 @@ describe('what clusterctl reads', () => {
   test('knows the contract of this version, and of no other', () => {
     expect(toMetadata(releaseVersion())).toContain('contract: v1beta2')
     expect(() => toMetadata('v7.0.0')).toThrow('belongs to no release series')
+  })
+})
+
+describe('YAML that others read', () => {
+  // kubectl and helm read YAML 1.1, where words such as off and numbers such as 012 are something else than here.
+  const files = ['config', 'docs/samples'].flatMap(folder =>
+    readdirSync(folder, { recursive: true, encoding: 'utf8' })
+      .filter(name => name.endsWith('.yaml'))
+      .map(name => join(folder, name)),
+  )
+
+  test.each(files)('%s says the same in the older YAML', path => {
+    const text = readFileSync(path, 'utf8')
+    const read = (version: '1.1' | '1.2') => parseAllDocuments(text, { version }).map(document => document.toJS())
+    expect(read('1.1')).toEqual(read('1.2'))
+  })
+
+  test('what is rendered quotes what could be mistaken', () => {
+    expect(toYAML([{ policy: 'off', mode: '0644' }])).toBe('---\npolicy: "off"\nmode: "0644"\n')
   })
 })
 

@@ -1,0 +1,181 @@
+// The chart, with helm: what it renders, what it refuses, and what stays when it goes.
+
+import { X509Certificate } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Sentences } from '../capi/sentences.ts'
+import { expectSame, type Manifest, readObjects } from './manifests.ts'
+import { mustRun, mustRunQuietly, run } from './run.ts'
+import { namespace, type World } from './world.ts'
+
+/** Ways to install that people choose, by name. */
+const choices: Readonly<Record<string, readonly string[]>> = {
+  'nothing chosen': [],
+  'certificates signed by helm': ['webhook.certificates.source=generated'],
+  'certificates of the user': [
+    'webhook.certificates.source=provided',
+    'webhook.certificates.secretName=mine',
+    `webhook.certificates.caBundle=${Buffer.from('an authority').toString('base64')}`,
+  ],
+  'everything that can be switched on': [
+    ...['serviceMonitor', 'podMonitor', 'prometheusRule', 'dashboard', 'networkPolicy'].map(
+      part => `${part}.enabled=true`,
+    ),
+  ],
+  'one namespace, one replica, plain metrics': ['watchNamespace=team', 'replicas=1', 'metrics.secure=false'],
+  'no definitions, no election': ['crds.install=false', 'leaderElection.enabled=false'],
+}
+
+/** What is refused, and the word that the refusal names. */
+const mistakes: readonly (readonly [value: string, named: string])[] = [
+  ['replica=3', 'replica'],
+  ['replicas=-1', 'replicas'],
+  ['desks={vm}', 'desks'],
+  ['logLevel=loud', 'logLevel'],
+  ['webhook.certificates.source=provided', 'secretName'],
+  ['webhook.certificates.source=magic', 'source'],
+  ['metrics.port=0', 'port'],
+  ['image.digest=abc', 'digest'],
+]
+
+export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Promise<void> {
+  const { helm, helmEnv: env, kubectl, chart, dir } = world
+  const target = ['-n', namespace]
+  const template = (sets: readonly string[]) =>
+    mustRunQuietly(helm, ['template', 'mooring', chart, ...target, '--kube-version', '1.35.0', ...asFlags(sets)], {
+      env,
+    })
+
+  await it('helm lint has nothing to say against it', async () => {
+    await mustRun(helm, ['lint', '--strict', chart], { env })
+  })
+
+  await it('the folder in git says that it is not the whole chart', async () => {
+    const { code, err } = await run(helm, ['template', 'charts/mooring', '--kube-version', '1.35.0'], { env })
+    if (code === 0 || !err.includes('npm run release')) throw new Error(err)
+  })
+
+  for (const [value, named] of mistakes) {
+    await it(`refuses --set ${value}`, async () => {
+      const { code, err } = await run(helm, ['template', chart, '--kube-version', '1.35.0', '--set', value], { env })
+      if (code === 0 || !err.includes(named)) throw new Error(`expected a refusal that names ${named}:\n${err}`)
+    })
+  }
+
+  for (const [name, sets] of Object.entries(choices)) {
+    await it(`with ${name}, the API server accepts what it renders, without a warning`, async () => {
+      const rendered = join(dir, 'rendered.yaml')
+      writeFileSync(rendered, await template(sets))
+      await mustRunQuietly('kubectl', [...kubectl, 'apply', '--server-side', '--dry-run=server', '-f', rendered])
+      const dryRun = ['install', 'mooring', chart, ...target, '--dry-run=server', ...asFlags(sets)]
+      await mustRunQuietly(helm, dryRun, { env })
+    })
+  }
+
+  await it('installs the objects of the release, with the same rights, reviews and kinds', async () => {
+    const rendered = readObjects(await template([]))
+    for (const expected of readObjects(world.file('mooring.yaml'))) {
+      if (expected.kind === 'Namespace') continue
+      const seen = rendered.find(
+        ({ kind, metadata }) => kind === expected.kind && metadata.name === expected.metadata.name,
+      )
+      const what = `${expected.kind} ${expected.metadata.name}`
+      if (!seen) throw new Error(`${what} is missing`)
+      expectSame(`${what}: namespace`, expected.metadata.namespace, seen.metadata.namespace)
+      expectSame(what, essence(expected), essence(seen))
+      for (const [key, value] of Object.entries(expected.metadata.annotations ?? {})) {
+        expectSame(`${what}: ${key}`, value, seen.metadata.annotations?.[key])
+      }
+      for (const [key, value] of Object.entries(expected.metadata.labels ?? {})) {
+        expectSame(`${what}: ${key}`, value, seen.metadata.labels?.[key])
+      }
+    }
+  })
+
+  await it('for one namespace, has the rights of config/rbac/one-namespace.yaml', async () => {
+    const rendered = readObjects(await template(['watchNamespace=default']))
+    const rules = (objects: readonly Manifest[]) =>
+      objects
+        .filter(({ kind }) => kind.endsWith('Role'))
+        .map(({ kind, metadata, rules }) => [kind, metadata.namespace, metadata.name, rules])
+        .sort()
+    const expected = readObjects(await mustRun('cat', ['config/rbac/one-namespace.yaml']))
+    expectSame('rules', rules(expected), rules(rendered))
+  })
+
+  const generated = asFlags(['webhook.certificates.source=generated', 'replicas=1'])
+  const secret = async () => {
+    const args = ['get', 'secret', 'mooring-webhook-service-cert', ...target, '-o', 'json']
+    return (JSON.parse(await mustRun('kubectl', [...kubectl, ...args])) as { data: Record<string, string> }).data
+  }
+
+  await it('helm install, with the authority that signed the certificate in every registration', async () => {
+    await mustRunQuietly(helm, ['install', 'mooring', chart, ...target, ...generated], { env })
+    const { 'ca.crt': authority = '', 'tls.crt': certificate = '' } = await secret()
+    const [signer, signed] = [authority, certificate].map(text => new X509Certificate(Buffer.from(text, 'base64')))
+    if (!signer || !signed?.verify(signer.publicKey)) throw new Error('the authority did not sign the certificate')
+    if (!signed.checkHost(`mooring-webhook-service.${namespace}.svc`)) throw new Error(`for ${signed.subjectAltName}`)
+    const kinds = 'validatingwebhookconfigurations,mutatingwebhookconfigurations,crd'
+    const args = ['get', kinds, '-l', 'app.kubernetes.io/instance=mooring', '-o', 'json']
+    const text = await mustRun('kubectl', [...kubectl, ...args])
+    const bundles = [...text.matchAll(/"caBundle": "([^"]*)"/g)].map(([, bundle]) => bundle)
+    expectSame('number of registrations', 12, bundles.length)
+    expectSame('authorities', [authority], [...new Set(bundles)])
+  })
+
+  await it('helm upgrade keeps the certificate', async () => {
+    const before = await secret()
+    await mustRunQuietly(helm, ['upgrade', 'mooring', chart, ...target, ...generated, '--set', 'logLevel=debug'], {
+      env,
+    })
+    expectSame('certificate', before, await secret())
+  })
+
+  await it('helm uninstall leaves the kinds, and the pools of people', async () => {
+    await mustRun(helm, ['uninstall', 'mooring', ...target], { env })
+    const pool = {
+      apiVersion: 'mooring.dev/v1alpha1',
+      kind: 'AddressPool',
+      metadata: { name: 'kept', namespace: 'team' },
+    }
+    const spec = { addresses: ['10.0.0.10-10.0.0.20'], prefix: 24 }
+    await mustRun('kubectl', [...kubectl, 'create', '-f', '-'], { input: JSON.stringify({ ...pool, spec }) })
+    const gone = 'deployments,services,validatingwebhookconfigurations,mutatingwebhookconfigurations'
+    const left = await mustRun('kubectl', [...kubectl, 'get', gone, '-A', '-o', 'name'])
+    if (left.includes('mooring')) throw new Error(left)
+  })
+
+  await it('helm install --take-ownership begins again with what was left', async () => {
+    const args = ['install', 'mooring', chart, ...target, ...generated, '--take-ownership']
+    await mustRunQuietly(helm, args, { env })
+    await mustRun('kubectl', [...kubectl, 'get', 'addresspools', '-n', 'team', 'kept'])
+    await mustRun(helm, ['uninstall', 'mooring', ...target], { env })
+    await mustRun('kubectl', [...kubectl, 'delete', 'addresspools', '-n', 'team', 'kept'])
+  })
+}
+
+const asFlags = (sets: readonly string[]) => sets.flatMap(value => ['--set', value])
+
+/** What an object is for: without names for people, and with the flags that only say the defaults left out. */
+function essence({ metadata: _, ...object }: Manifest): unknown {
+  if (object.kind !== 'Deployment') return object
+  const { template, ...spec } = object.spec
+  const containers = template.spec.containers.map(({ args, imagePullPolicy: _, ...container }: Container) => ({
+    ...container,
+    args: args.filter(arg => !defaults.includes(arg)),
+  }))
+  return { ...spec, template: { ...template.spec, containers } }
+}
+
+interface Container {
+  readonly args: readonly string[]
+  readonly imagePullPolicy?: string
+}
+
+const defaults: readonly string[] = [
+  '--desks=capi',
+  '--log-level=info',
+  '--webhook-port=9443',
+  '--diagnostics-address=:8443',
+  '--insecure-diagnostics=false',
+]

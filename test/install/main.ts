@@ -1,0 +1,37 @@
+// `npm run test:install [-- --keep]`: what people install from, as a real API server and helm judge it. Nothing runs in the
+// cluster: it has no nodes.
+
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
+import { Sentences } from '../capi/sentences.ts'
+import { tellChart } from './chart.ts'
+import { tellApply, tellDryRun } from './plain.ts'
+import { startWorld } from './world.ts'
+
+const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
+const dir = mkdtempSync(join(tmpdir(), 'mooring-install-'))
+const sentences = new Sentences(line => console.log(line))
+const told = { it: sentences.it.bind(sentences) }
+
+try {
+  const world = await startWorld(dir, line => console.log(line))
+  try {
+    await sentences.chapter('Manifests, before anything is installed', () => tellDryRun(told, world))
+    await sentences.chapter('The chart', () => tellChart(told, world))
+    await sentences.chapter('kubectl apply', () => tellApply(told, world))
+  } finally {
+    await world.stop()
+  }
+  console.log(`\n${sentences.closingLine()}`)
+  process.exitCode = sentences.failed === 0 ? 0 : 1
+} catch (error) {
+  if (!(error instanceof Unavailable)) throw error
+  console.log(`skipped, because ${error.message}`)
+  process.exitCode = skippedExitCode
+} finally {
+  if (values.keep) console.log(`everything is in ${dir}`)
+  else rmSync(dir, { recursive: true, force: true })
+}

@@ -1,0 +1,68 @@
+// `kubectl apply`, of the rendered file and of the folder in git.
+
+import { join } from 'node:path'
+import type { Sentences } from '../capi/sentences.ts'
+import { expectSame, expectSameObjects, readObjects } from './manifests.ts'
+import { mustRun, mustRunQuietly } from './run.ts'
+import type { World } from './world.ts'
+
+const serverSide = ['apply', '--server-side', '--force-conflicts', '-f']
+
+/** Before anything is installed: what does the API server think of it? */
+export async function tellDryRun({ it }: Told, { kubectl, release, file }: World): Promise<void> {
+  await it('kubectl kustomize config/default renders the objects of the release, and no others', async () => {
+    const folder = readObjects(await mustRun('kubectl', ['kustomize', 'config/default']))
+    expectSameObjects(readObjects(file('mooring.yaml')), folder)
+  })
+
+  await it('the API server accepts every object in a dry run, without a warning', async () => {
+    await mustRunQuietly('kubectl', [...kubectl, ...serverSide, join(release, 'mooring.yaml'), '--dry-run=server'])
+  })
+
+  await it('and the roles for one namespace', async () => {
+    const roles = 'config/rbac/one-namespace.yaml'
+    await mustRunQuietly('kubectl', [...kubectl, ...serverSide, roles, '--dry-run=server'])
+  })
+
+  await it('what Prometheus and its operator read is accepted as well', async () => {
+    const monitor = 'config/prometheus/monitor.yaml'
+    await mustRunQuietly('kubectl', [...kubectl, ...serverSide, monitor, '--dry-run=server'])
+  })
+}
+
+export async function tellApply({ it }: Told, { kubectl, release }: World): Promise<void> {
+  const installed = join(release, 'mooring.yaml')
+  await it('kubectl apply installs the release, and a second time changes nothing', async () => {
+    await mustRunQuietly('kubectl', [...kubectl, ...serverSide, installed])
+    const versions = await resourceVersions(kubectl, installed)
+    await mustRunQuietly('kubectl', [...kubectl, ...serverSide, installed])
+    expectSame('versions', versions, await resourceVersions(kubectl, installed))
+  })
+
+  await it('every kind is served, the older versions of pools too', async () => {
+    const kinds = await mustRun('kubectl', [
+      ...kubectl,
+      ...['wait', 'crd', '-l', 'cluster.x-k8s.io/provider=ipam-mooring'],
+      ...['--for=condition=Established', '--timeout=30s', '-o', 'name'],
+    ])
+    expectSame('number of kinds', 7, kinds.trim().split('\n').length)
+    const path = '/apis/ipam.cluster.x-k8s.io/v1alpha1'
+    const served = JSON.parse(await mustRun('kubectl', [...kubectl, 'get', '--raw', path])) as Served
+    const names = served.resources.map(({ name }) => name).filter(name => !name.includes('/'))
+    expectSame('kinds of v1alpha1', ['globalinclusterippools', 'inclusterippools'], names.toSorted())
+  })
+}
+
+type Told = Pick<Sentences, 'it'>
+
+interface Served {
+  readonly resources: readonly { readonly name: string }[]
+}
+
+async function resourceVersions(kubectl: readonly string[], installed: string): Promise<string> {
+  const name = '{.kind} {.metadata.name} {.metadata.resourceVersion}'
+  // The API server itself writes the status of definitions while it begins to serve them.
+  const isSettled = ['wait', 'crd', '-l', 'cluster.x-k8s.io/provider=ipam-mooring', '--for=condition=Established']
+  await mustRun('kubectl', [...kubectl, ...isSettled, '--timeout=30s'])
+  return mustRun('kubectl', [...kubectl, 'get', '-f', installed, '-o', `jsonpath={range .items[*]}${name}{"\\n"}{end}`])
+}
