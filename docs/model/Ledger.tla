@@ -28,12 +28,15 @@ ChecksClaim == TRUE          \* T4, T7, T11 carry the claim's uid and version
 ChecksExpired == TRUE        \* T12 carries the hold's version
 RenewsFound == TRUE          \* T2
 RereadsWitnesses == TRUE     \* rule 3
-ChecksShown == FALSE         \* T14: only needed against a finalizer removed by hand
+ChecksShown == TRUE          \* T14
 LeavesUndecided == TRUE      \* a hold of a living claim without a choice is no stray
 ReadsGone == TRUE            \* a claim is gone when the API server says so, not when a view lacks it
 StrangersWait == TRUE        \* quarantine
 LeavesOthers == TRUE         \* a report that shows another address than the choice is left alone, and not bound
 KnowsReports == TRUE         \* an address that a report or a choice shows is not offered
+ParksOwn == TRUE             \* T8 leaves alone what another bound claim shows
+SparesUnnamed == TRUE        \* T9 knows which of the reports that name nobody are its own
+KnowsCollected == TRUE       \* T13 knows a report whose owner the garbage collector took off
 TidiesUp == TRUE             \* somebody looks for strays and for quarantines that are over
 LikelyOnly == FALSE          \* views are good enough to choose a free address; for liveness
 Yes == TRUE
@@ -41,7 +44,7 @@ No == FALSE
 
 VARIABLES claim,    \* name -> None or [uid, dying, guard, choice, moved, bound]
           hold,     \* address -> None or [uid, name, state, dying, over]
-          report,   \* name -> None or [uid, address]; an IPAddress. A uid of None: it names nobody
+          report,   \* name -> None or [uid, address, guard]; an IPAddress. A uid of None: it names nobody
           offered,  \* the addresses the pool offers
           job,      \* worker -> what it is about to send
           acts
@@ -83,11 +86,17 @@ Mine(n) == {a \in Addresses : Holds(claim[n].uid, a)}
 Lives(n) == Exists(claim[n]) /\ ~claim[n].dying
 OwnReport(n) == Exists(claim[n]) /\ Exists(report[n]) /\ report[n].uid = claim[n].uid
 Adoptable(n) == Exists(report[n]) /\ report[n].uid \in {None, claim[n].uid}
+(* T9: it names the claim; or it names nobody, and was named by a provider or shows the choice *)
+IsReportOf(r, uid, choice) == \/ r.uid = uid
+                              \/ r.uid = None /\ (r.guard \/ r.address = choice \/ ~SparesUnnamed)
 ShownByOther(n, a) == \E m \in Names \ {n} : \/ Exists(claim[m]) /\ claim[m].choice = a
                                              \/ Exists(report[m]) /\ report[m].address = a
 (* what a reader finds by following a claim to its report *)
 Reads(n) == Lives(n) /\ claim[n].bound # "no" /\ OwnReport(n)
 BoundToOther(n, a) == \E m \in Names \ {n} : Reads(m) /\ report[m].address = a
+(* Who is bound, and has hold or report to prove it, minds only others who are bound: anybody may write a choice or a report. *)
+Proven(n, a) == Lives(n) /\ claim[n].bound # "no" /\ (Holds(claim[n].uid, a) \/ (OwnReport(n) /\ report[n].address = a))
+Disputed(n, a) == IF Proven(n, a) THEN BoundToOther(n, a) ELSE ShownByOther(n, a)
 MayHave(n, a) == IF hold[a] = None \/ Holds(claim[n].uid, a) THEN TRUE ELSE hold[a].state = "quarantined" /\ hold[a].name = n
 Candidates(n) == {a \in offered : (KnowsReports => ~ShownByOther(n, a)) /\ (LikelyOnly => MayHave(n, a))}
 Quarantined(n) == [uid |-> None, name |-> n, state |-> "quarantined", dying |-> FALSE, over |-> FALSE]
@@ -114,7 +123,8 @@ Init ==
                                      [] past[n] = "bound" -> [NewClaim(is[n]) EXCEPT !.guard = TRUE, !.bound = "before"]
                                      [] OTHER -> NewClaim(is[n])]
        /\ report = [n \in Names |-> IF past[n] = "nothing" THEN None
-                                    ELSE [uid |-> IF past[n] \in {"bound", "owned"} THEN is[n] ELSE None, address |-> at[n]]]
+                                    ELSE [uid |-> IF past[n] \in {"bound", "owned"} THEN is[n] ELSE None, address |-> at[n],
+                                          guard |-> past[n] \in {"bound", "owned"}]]
 
 ---------------------------------------------------------------------------
 (* People *)
@@ -139,7 +149,7 @@ Arrive(n, a) ==
 BringReport(n, a) ==
   /\ "bring report" \in Hands /\ report[n] = None /\ (Exists(claim[n]) => claim[n].bound = "no") /\ Acts
   /\ \E u \in {None} \union (IF Exists(claim[n]) THEN {claim[n].uid} ELSE {}) :
-       report' = [report EXCEPT ![n] = [uid |-> u, address |-> a]]
+       report' = [report EXCEPT ![n] = [uid |-> u, address |-> a, guard |-> FALSE]]
   /\ UNCHANGED <<claim, hold, offered, job>>
 LoseReport(n) ==
   /\ "lose report" \in Hands /\ Exists(report[n]) /\ Acts
@@ -174,21 +184,32 @@ Reoffer(a) ==
   /\ offered' = IF a \in offered THEN offered \ {a} ELSE offered \union {a}
   /\ UNCHANGED <<claim, hold, report, job>>
 
+(* The garbage collector takes owners off what has others left: those that are gone, and those that are deleted in the foreground. *)
+Collect(n) ==
+  /\ "collect" \in Hands /\ Exists(report[n]) /\ report[n].uid # None
+  /\ IF Exists(claim[n]) /\ claim[n].uid = report[n].uid THEN claim[n].dying ELSE TRUE
+  /\ report' = [report EXCEPT ![n].uid = None] /\ job' = ReportWritten(job, n)
+  /\ UNCHANGED <<claim, hold, offered, acts>>
+
 People == \/ \E n \in Names : Create(n) \/ Delete(n) \/ LoseReport(n) \/ StripChoice(n) \/ StripGuard(n)
           \/ \E n \in Names, a \in Addresses : Arrive(n, a) \/ BringReport(n, a)
           \/ \E a \in Addresses : DeleteHold(a) \/ ForceHold(a) \/ Reoffer(a)
+          \/ \E n \in Names : Collect(n)
 
 ---------------------------------------------------------------------------
 (* A worker looks at a claim, and decides what to ask for. *)
 Settled(n) == LET c == claim[n] IN
   c.choice # None /\ c.guard /\ c.bound = "here" /\ Holds(c.uid, c.choice) /\ OwnReport(n) /\ report[n].address = c.choice
+Parks(n) == /\ Exists(report[n]) /\ IsReportOf(report[n], claim[n].uid, claim[n].choice)
+            /\ Mine(n) = {} /\ hold[report[n].address] = None
+            /\ ParksOwn => ~BoundToOther(n, report[n].address)
 Look(w, n) ==
   LET c == claim[n]
       Asks(step, a, chosen) == Does(w, job, [step |-> step, name |-> n, uid |-> c.uid, address |-> a, chosen |-> chosen, fresh |-> TRUE])
-      Takes(a, chosen) == (KnowsReports => ~BoundToOther(n, a)) /\ Asks("take", a, chosen) IN
+      Takes(a, chosen) == (KnowsReports /\ (hold[a] = None \/ c.choice = None) => ~Disputed(n, a)) /\ Asks("take", a, chosen) IN
   /\ job[w] = Idle /\ Exists(c)
-  /\ CASE c.dying /\ OwnReport(n) /\ hold[report[n].address] = None /\ ~BoundToOther(n, report[n].address) -> Asks("park", report[n].address, FALSE)
-       [] c.dying -> Asks("unreport", None, FALSE)
+  /\ CASE c.dying /\ Parks(n) -> Asks("park", report[n].address, FALSE)
+       [] c.dying -> Asks("unreport", c.choice, FALSE)
        [] c.choice # None -> ~Settled(n) /\ Takes(c.choice, c.guard)
        [] c.choice = None /\ Adoptable(n) -> Takes(report[n].address, FALSE)
        [] c.choice = None /\ ~Adoptable(n) /\ RereadsWitnesses /\ (c.guard \/ c.bound # "no") /\ Mine(n) # {} ->
@@ -204,9 +225,9 @@ Take(w) ==
   /\ IF ~TakesHold THEN Does(w, job, HasHold(j)) /\ UNCHANGED hold
      ELSE IF h = None \/ ~CreatesHold
      THEN /\ hold' = [hold EXCEPT ![a] = Held(j.uid, n)]
-          /\ Does(w, HoldWritten(job, a), IF ChecksShown /\ ShownByOther(n, a) THEN Next_(j, "give back") ELSE HasHold(j))
+          /\ Does(w, HoldWritten(job, a), IF ChecksShown /\ Disputed(n, a) THEN Next_(j, "give back") ELSE HasHold(j))
      ELSE /\ UNCHANGED hold
-          /\ CASE Holds(j.uid, a) -> Does(w, job, IF RenewsFound /\ ~j.chosen THEN Next_(j, "renew") ELSE HasHold(j))
+          /\ CASE Holds(j.uid, a) -> Does(w, job, IF RenewsFound THEN Next_(j, "renew") ELSE HasHold(j))
                [] h.state = "quarantined" /\ (h.name = n \/ ~StrangersWait) -> Does(w, job, Next_(j, "regain"))
                [] OTHER -> Stops(w)                                              \* somebody else's
   /\ UNCHANGED <<claim, report, offered, acts>>
@@ -236,7 +257,7 @@ Choose(w) ==
 Report(w) ==
   LET j == job[w] n == j.name r == report[n] IN
   /\ j.step = "report"
-  /\ CASE r = None -> /\ report' = [report EXCEPT ![n] = [uid |-> j.uid, address |-> j.address]]
+  /\ CASE r = None -> /\ report' = [report EXCEPT ![n] = [uid |-> j.uid, address |-> j.address, guard |-> TRUE]]
                       /\ Does(w, job, Next_(j, "bind"))
        [] Exists(r) /\ (r.address = j.address \/ ~LeavesOthers) /\ r.uid = j.uid -> UNCHANGED report /\ Does(w, job, Next_(j, "bind"))
        [] Exists(r) /\ r.address = j.address /\ r.uid = None -> UNCHANGED report /\ Does(w, job, Next_(j, "adopt"))
@@ -246,7 +267,7 @@ Report(w) ==
 Adopt(w) ==
   LET j == job[w] n == j.name IN
   /\ j.step = "adopt"
-  /\ report' = [report EXCEPT ![n] = [@ EXCEPT !.uid = j.uid]]
+  /\ report' = [report EXCEPT ![n] = [@ EXCEPT !.uid = j.uid, !.guard = TRUE]]
   /\ Does(w, ReportWritten(job, n), Next_(j, "bind"))
   /\ UNCHANGED <<claim, hold, offered, acts>>
 (* T7 *)
@@ -266,15 +287,15 @@ Park(w) ==
   LET j == job[w] a == j.address IN
   /\ j.step = "park"
   /\ hold' = IF hold[a] = None THEN [hold EXCEPT ![a] = Quarantined(j.name)] ELSE hold
-  /\ Does(w, job, [Next_(j, "unreport") EXCEPT !.address = None])
+  /\ Does(w, job, Next_(j, "unreport"))
   /\ UNCHANGED <<claim, report, offered, acts>>
 (* T9 *)
 Unreport(w) ==
-  LET j == job[w] n == j.name IN
+  LET j == job[w] n == j.name next == [Next_(j, "quarantine") EXCEPT !.address = None] IN
   /\ j.step = "unreport"
-  /\ IF Exists(report[n]) /\ report[n].uid = j.uid
-     THEN report' = [report EXCEPT ![n] = None] /\ Does(w, ReportWritten(job, n), Next_(j, "quarantine"))
-     ELSE UNCHANGED report /\ Does(w, job, Next_(j, "quarantine"))
+  /\ IF Exists(report[n]) /\ IsReportOf(report[n], j.uid, j.address)
+     THEN report' = [report EXCEPT ![n] = None] /\ Does(w, ReportWritten(job, n), next)
+     ELSE UNCHANGED report /\ Does(w, job, next)
   /\ UNCHANGED <<claim, hold, offered, acts>>
 (* T10, one request per hold; a hold that it misses is a stray soon *)
 ToQuarantine(a) == [Quarantined(hold[a].name) EXCEPT !.dying = hold[a].dying]
@@ -301,12 +322,13 @@ Stray(a) == LET h == hold[a] n == h.name IN
   /\ h.state = "held"
   /\ IF Gone(n, h.uid) \/ ~ReadsGone THEN TRUE
      ELSE claim[n].choice \notin {a} \union (IF LeavesUndecided THEN {None} ELSE {})
-StrayReport(n) == report[n].uid # None /\ Gone(n, report[n].uid)
+Collected(n) == report[n].uid = None /\ report[n].guard /\ claim[n] = None
+StrayReport(n) == (report[n].uid # None /\ Gone(n, report[n].uid)) \/ Collected(n)
 Sees(w, step, n, a) == TidiesUp /\ job[w] = Idle /\ Does(w, job, [Idle EXCEPT !.step = step, !.name = n, !.address = a])
                        /\ UNCHANGED <<claim, hold, report, offered, acts>>
 SeeStray(w, a) == Exists(hold[a]) /\ Stray(a) /\ Sees(w, "reap", None, a)
 SeeExpired(w, a) == Exists(hold[a]) /\ hold[a].over /\ Sees(w, "expire", None, a)
-SeeStrayReport(w, n) == Exists(report[n]) /\ StrayReport(n) /\ Sees(w, "sweep", n, None)
+SeeStrayReport(w, n) == Exists(report[n]) /\ StrayReport(n) /\ (Collected(n) => KnowsCollected) /\ Sees(w, "sweep", n, None)
 (* T10 *)
 Reap(w) ==
   LET a == job[w].address IN
@@ -381,8 +403,13 @@ NoEarlyReuse == [][\A a \in Addresses : Lawful(a)]_vars
 NothingNew == [][\A w \in Workers : job[w] = Idle /\ job'[w].step = "take" /\ job'[w].address \notin offered =>
                    LET n == job'[w].name a == job'[w].address IN
                    claim[n].choice = a \/ (Adoptable(n) /\ report[n].address = a) \/ a \in Mine(n)]_vars
-(* A report that names nobody is only ever removed by people. *)
-OthersKept == [][\A n \in Names : Exists(report[n]) /\ report[n].uid = None /\ report'[n] = None => LoseReport(n)]_vars
+(* A report that names a living claim is only ever removed by people. So is one that names nobody and that no provider has had, *)
+(* unless it shows the choice of a claim of its name on its way out.                                                            *)
+GoesWithClaim(n) == \E w \in Workers : job[w].step = "unreport" /\ job[w].name = n /\ job[w].address = report[n].address
+OthersKept == [][\A n \in Names : Exists(report[n]) /\ report'[n] = None =>
+                   \/ LoseReport(n)
+                   \/ IF report[n].uid = None THEN report[n].guard \/ GoesWithClaim(n)
+                      ELSE ~(Lives(n) /\ claim[n].uid = report[n].uid)]_vars
 (* The address of a bound claim does not change. *)
 SameAddress == [][\A n \in Names : Reads(n) /\ Reads(n)' /\ claim[n].uid = claim'[n].uid => report[n].address = report'[n].address]_vars
 
@@ -400,7 +427,7 @@ Wants(n) == IF claim[n].choice # None THEN {claim[n].choice}
             ELSE IF Adoptable(n) THEN {report[n].address}
             ELSE Mine(n) \union {a \in offered : ~ShownByOther(n, a)}
 Contradicted(n) == claim[n].choice # None /\ Exists(report[n]) /\ report[n].address # claim[n].choice
-Refused(n) == \A a \in Wants(n) : ~MayHave(n, a) \/ BoundToOther(n, a)
+Refused(n) == \A a \in Wants(n) : ~MayHave(n, a) \/ ((hold[a] = None \/ claim[n].choice = None) /\ Disputed(n, a))
 Forgotten(n) == claim[n].choice = None /\ ~Adoptable(n) /\ (claim[n].bound # "no" \/ claim[n].guard) /\
                 Cardinality(Mine(n)) # 1 /\ (Mine(n) = {} => claim[n].bound # "no")
 EventuallyBound == <>[](\A n \in Names : Lives(n) => Settled(n) \/ Contradicted(n) \/ Refused(n) \/ Forgotten(n))

@@ -89,6 +89,24 @@ export const variants: readonly Variant[] = [
     promise: 'HonestBound',
   },
   {
+    says: 'an address goes to rest with its claim although another bound claim shows it',
+    rule: 'ParksOwn',
+    configuration: 'arrivals',
+    promise: 'HonestPast',
+  },
+  {
+    says: 'a claim on its way out takes any report of its name that names nobody with it',
+    rule: 'SparesUnnamed',
+    configuration: 'one-claim-arrivals',
+    promise: 'OthersKept',
+  },
+  {
+    says: 'a report whose owner the garbage collector took off is left lying',
+    rule: 'KnowsCollected',
+    configuration: 'liveness',
+    promise: 'EventuallyTidy',
+  },
+  {
     says: 'nobody looks for strays',
     rule: 'TidiesUp',
     configuration: 'liveness',
