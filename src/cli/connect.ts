@@ -6,13 +6,17 @@ import { homedir } from 'node:os'
 import { type Client, createClient } from '../kube/client.ts'
 import { createDiscovery, type Discovery, servedVersions } from '../kube/discovery.ts'
 import { type ConnectionChoice, findConnection, KubeconfigError } from '../kube/kubeconfig.ts'
+import { measureClient } from '../kube/metrics.ts'
 import type { Kind } from '../kube/object.ts'
+import type { Wire } from '../kube/wire.ts'
 import { createUndiciWire } from '../kube/wire-undici.ts'
 import { realClock } from '../runtime/clock.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 
 export interface Connected {
   readonly client: Client
+  readonly wire: Wire
   readonly discovery: Discovery
   /** Every version in which a kind is served. */
   readonly served: (kind: Kind) => Promise<string[]>
@@ -25,15 +29,21 @@ export interface Connected {
 }
 
 /** Nothing is asked yet: a server that is away is met by the first request. */
-export function connect(choice: ConnectionChoice, name: string): Connected {
+export function connect(choice: ConnectionChoice, name: string, metrics?: Metrics): Connected {
   try {
     const connection = findConnection({ env: process.env, home: homedir(), readFile }, choice)
     const clock = realClock
     const { wire, close } = createUndiciWire({ connection, clock, readFile })
     const discovery = createDiscovery({ wire, clock, name })
-    const client = createClient({ wire, clock, name, versionOf: (kind, signal) => discovery.versionOf(kind, signal) })
+    const client = createClient({
+      wire,
+      clock,
+      name,
+      versionOf: (kind, signal) => discovery.versionOf(kind, signal),
+      metrics: metrics && measureClient(metrics),
+    })
     const served = (kind: Kind) => servedVersions({ wire, clock, name }, kind)
-    return { client, discovery, served, server: connection.server, namespace: connection.namespace, close }
+    return { client, wire, discovery, served, server: connection.server, namespace: connection.namespace, close }
   } catch (error) {
     if (!(error instanceof KubeconfigError)) throw error
     throw new Failure(

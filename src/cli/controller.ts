@@ -46,8 +46,8 @@ export async function controller(
   refuseHastyLease(options)
   const tls = parseTLS({ minVersion: options.tlsMinVersion, cipherSuites: options.tlsCipherSuites })
   const log = createLog({ write, now: Date.now, level: options.logLevel, form: options.logFormat })
-  const connected = connect(options, 'mooring-controller')
   const metrics = createMetrics()
+  const connected = connect(options, 'mooring-controller', metrics)
   const undo: (() => Promise<void> | void)[] = [connected.close, measureProcess(metrics)]
   const state = { isStopping: false }
   const stop = async () => {
@@ -62,12 +62,16 @@ export async function controller(
       client: connected.client,
       discovery: connected.discovery,
       log,
+      metrics,
       scope: { namespace: options.namespace, watchFilter: options.watchFilter },
       async admitted(signal) {
         await checks.passed(signal)
         await election?.elected(signal)
       },
     })
+    metrics.gauge('mooring_leader', '1 if this process leads, and works.', () =>
+      Number(election?.isLeading ?? desks.state === 'running'),
+    )
     // From the socket inwards: reviews are the last to end, for the other replicas' writes ask for them too.
     const reviews = await answerReviews(parts, desks)
     const notReady = () => {

@@ -15,12 +15,14 @@ import { realClock } from '../runtime/clock.ts'
 import { Manager, type ManagerState } from '../runtime/manager.ts'
 import type { CancelReason } from '../runtime/verdict.ts'
 import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { exitCodes, Failure } from './failure.ts'
 
 export interface DesksOptions {
   readonly client: Client
   readonly discovery: Discovery
   readonly log: Log
+  readonly metrics: Metrics
   /** Everything, unless told otherwise. */
   readonly scope?: Scope
   /** What passes wait for besides a complete view of the world: to be the leader. */
@@ -38,12 +40,13 @@ export interface Desks {
   stop(reason: CancelReason): Promise<void>
 }
 
-export function createDesks({ client, discovery, log, scope, admitted }: DesksOptions): Desks {
+export function createDesks({ client, discovery, log, metrics, scope, admitted }: DesksOptions): Desks {
   const clock = realClock
   const random = Math.random
   const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: hostname() })
-  const manager = new Manager({ clock, random, log, ...(admitted && { admitted }) })
-  const { caches } = addCapiDesk({ client, discovery, clock, random, log, recorder, manager, ...(scope && { scope }) })
+  const manager = new Manager({ clock, random, log, metrics, ...(admitted && { admitted }) })
+  const parts = { client, discovery, clock, random, log, recorder, manager, metrics }
+  const { caches } = addCapiDesk({ ...parts, ...(scope && { scope }) })
   const views = [
     [holds, caches.holds],
     [claims, caches.claims],

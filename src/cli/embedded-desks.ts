@@ -8,9 +8,11 @@ import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
 import type { Handler } from '../apiserver/edge/handler.ts'
 import { type Client, createClient } from '../kube/client.ts'
 import { createDiscovery } from '../kube/discovery.ts'
+import { measureClient } from '../kube/metrics.ts'
 import { defineKind, type KubeObject } from '../kube/object.ts'
 import { realClock } from '../runtime/clock.ts'
 import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
 import { coreDefinitions, type Definition, ownDefinitions, withConversion } from './definitions.ts'
 import { createDesks } from './desks.ts'
 import { embeddedWire } from './embedded-wire.ts'
@@ -25,15 +27,16 @@ export interface EmbeddedDesksOptions {
   readonly handler: Handler
   readonly certificates: KeptCertificates
   readonly log: Log
+  readonly metrics: Metrics
 }
 
 const name = 'mooring'
 const clock = realClock
 
 export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise<EmbeddedDesks> {
-  const { handler, certificates, log } = options
-  const { client, discovery } = connect(handler, certificates)
-  const desks = createDesks({ client, discovery, log })
+  const { handler, certificates, log, metrics } = options
+  const { client, discovery } = connect(handler, certificates, metrics)
+  const desks = createDesks({ client, discovery, log, metrics })
   const reviews = await startEdge({
     host: '127.0.0.1',
     port: 0,
@@ -69,11 +72,17 @@ export async function withdrawReviews(handler: Handler, certificates: KeptCertif
   }
 }
 
-function connect(handler: Handler, certificates: KeptCertificates) {
+function connect(handler: Handler, certificates: KeptCertificates, metrics?: Metrics) {
   const peerCertificate = new X509Certificate(certificates.admin().certificate).raw
   const wire = embeddedWire({ handler: () => handler, peerCertificate })
   const discovery = createDiscovery({ wire, clock, name })
-  const client = createClient({ wire, clock, name, versionOf: (kind, signal) => discovery.versionOf(kind, signal) })
+  const client = createClient({
+    wire,
+    clock,
+    name,
+    versionOf: (kind, signal) => discovery.versionOf(kind, signal),
+    metrics: metrics && measureClient(metrics),
+  })
   return { client, discovery }
 }
 

@@ -82,7 +82,9 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     address = `${urlHost(listen.host)}:${bound.port}`
     await server.start()
     const desks =
-      options.desks === 'none' ? undefined : await startEmbeddedDesks({ handler: server.handler, certificates, log })
+      options.desks === 'none'
+        ? undefined
+        : await startEmbeddedDesks({ handler: server.handler, certificates, log, metrics })
     if (desks === undefined) await withdrawReviews(server.handler, certificates)
     else undo.push(() => desks.stop())
     const page = await serveDashboard(dashboard, metrics)
