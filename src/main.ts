@@ -3,6 +3,7 @@
 
 import { Command, CommanderError } from 'commander'
 import { mooringVersion } from './apiserver/version.ts'
+import type { AdoptOptions } from './cli/adopt.ts'
 import type { BackupOptions } from './cli/backup.ts'
 import { addControllerFlags, toControllerOptions } from './cli/controller-flags.ts'
 import { exitCodes, Failure } from './cli/failure.ts'
@@ -37,6 +38,20 @@ addControllerFlags(program.command('controller').description('run the desks in a
     throw await running.ended
   },
 )
+
+program
+  .command('adopt')
+  .description('take over addresses from another provider, or go back to it')
+  .option('--from <provider>', 'in-cluster or metal3')
+  .option('--back', 'remove what only Mooring understands, so that the in-cluster provider can go on', false)
+  .option('--dry-run', 'say what would be done, and write nothing', false)
+  .option('-o, --output <form>', 'table, json or yaml', 'table')
+  .option('--kubeconfig <file>', 'how to reach the cluster (default: the account of the pod, else what kubectl uses)')
+  .option('--context <name>', 'the context of the kubeconfig')
+  .action(async (options: AdoptOptions) => {
+    const { adopt } = await import('./cli/adopt.ts')
+    process.exitCode = await adopt(options, text => console.log(text))
+  })
 
 program
   .command('backup')

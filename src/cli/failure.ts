@@ -10,6 +10,8 @@ export const exitCodes = {
   environment: 3,
   /** Data that is damaged, foreign or in use: nothing was changed. */
   data: 4,
+  /** Not everything that was asked about can be done; the answer says what, and nothing went wrong. */
+  refused: 5,
 } as const
 
 export class Failure extends Error {

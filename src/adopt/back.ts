@@ -1,0 +1,106 @@
+// The way back to the in-cluster provider. Claims, IPAddresses and pools are its own objects, with its own finalizers and
+// owners: it goes on with them as they are. What only Mooring understands hinders nobody, but would be wrong when Mooring
+// comes back after others have given out addresses, and keeps the definitions from being removed: holds, with their
+// finalizer, and the choices on claims.
+//
+// Not a part of the protocol (docs/model): it undoes it, and is for a time in which no desk runs.
+
+import type { Hold } from '../api/hold.ts'
+import { poolOfClaim } from '../api/ip-address-claim.ts'
+import { choiceAnnotation, ipamGroup } from '../api/names.ts'
+import { claims as claimKind, holds as holdKind } from '../controllers/kinds.ts'
+import { claimOf, holdOf, reportOf } from '../controllers/parsed.ts'
+import { isSameIP, parseIP } from '../ip/address.ts'
+import { isMalformed } from '../ip/malformed.ts'
+import { poolText } from '../ipam/refusal.ts'
+import type { Client } from '../kube/client.ts'
+import { type KubeObject, keyOf } from '../kube/object.ts'
+import type { Listed } from './in-cluster.ts'
+import type { Verdict } from './verdict.ts'
+
+export interface Return {
+  readonly verdicts: readonly Verdict[]
+  /** Claims that carry a choice beside an IPAddress that says the same. */
+  readonly choices: readonly KubeObject[]
+  /** Holds of addresses that the other provider knows by an IPAddress, or that are free. */
+  readonly holds: readonly Hold[]
+}
+
+/** What the in-cluster provider will make of what is there, and what can be removed before it starts. */
+export function planReturn(listed: Listed): Return {
+  const verdicts: Verdict[] = []
+  const choices: KubeObject[] = []
+  const reports = new Map(listed.reports.map(object => [keyOf(object), reportOf(object)]))
+  const unsettled = new Set<string>()
+  for (const object of listed.claims) {
+    const claim = claimOf(object)
+    if (isMalformed(claim)) continue
+    const pool = poolOfClaim(claim)
+    if (pool === undefined) continue
+    const key = keyOf(object)
+    const report = reports.get(key)
+    const shown = report === undefined || isMalformed(report) ? undefined : report
+    const about = {
+      address: shown?.address ?? claim.choice ?? '',
+      pool: poolText(pool),
+      claim: key,
+      shownBy: shown === undefined ? '' : `IPAddress ${key}`,
+    }
+    const stays = (reason: string, message: string) => {
+      unsettled.add(claim.metadata.uid)
+      verdicts.push({ ...about, outcome: 'refused', reason, message })
+    }
+    if (pool.apiGroup !== ipamGroup) {
+      stays('MooringOnly', 'its pool is of a kind that only Mooring serves: make a claim on an in-cluster pool first')
+    } else if (claim.isDeleting) {
+      verdicts.push({ ...about, outcome: 'leaves', reason: 'Deleting', message: 'its claim is being deleted' })
+    } else if (shown === undefined && (claim.choice !== undefined || claim.addressName !== '')) {
+      const why = 'it has no IPAddress: the in-cluster provider would give it another address. Let Mooring finish first'
+      stays('NoIPAddress', why)
+    } else if (shown !== undefined && claim.choice !== undefined && !isSameText(shown.address, claim.choice)) {
+      stays('Contradiction', `the claim has ${claim.choice}, and its IPAddress shows another address`)
+    } else if (shown !== undefined) {
+      verdicts.push({ ...about, outcome: 'adopted', reason: 'AsIs', message: '' })
+      if (claim.choice !== undefined) choices.push(object)
+    }
+  }
+  const holds: Hold[] = []
+  for (const object of listed.holds) {
+    const hold = holdOf(object)
+    if (isMalformed(hold) || hold.pool.apiGroup !== ipamGroup || unsettled.has(hold.claim.uid)) continue
+    holds.push(hold)
+    if (hold.state === 'held') continue
+    verdicts.push({
+      outcome: 'leaves',
+      address: hold.address,
+      pool: poolText(hold.pool),
+      claim: `${hold.claim.namespace}/${hold.claim.name}`,
+      shownBy: `Hold ${hold.metadata.name}`,
+      reason: 'Quarantined',
+      message: `it rests until ${hold.until ?? 'now'}: the in-cluster provider does not know that, and may give it at once`,
+    })
+  }
+  return { verdicts, choices, holds }
+}
+
+/** Choices first: a claim without one and without a hold is as the other provider left it. */
+export async function removeTraces(client: Client, { choices, holds }: Return): Promise<void> {
+  for (const { metadata } of choices) {
+    const { name = '', namespace, uid, resourceVersion } = metadata
+    const patch = { metadata: { annotations: { [choiceAnnotation]: null } } }
+    const version = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
+    await client.mergePatch(claimKind, { name, ...(namespace && { namespace }) }, patch, version)
+  }
+  for (const { metadata } of holds) {
+    const { name, uid, resourceVersion } = metadata
+    const bare = await client.mergePatch(holdKind, { name }, { metadata: { finalizers: [] } }, { uid, resourceVersion })
+    // One that was being deleted already went with its finalizer.
+    const version = bare.metadata.resourceVersion ?? resourceVersion
+    await client.delete(holdKind, { name }, { uid, resourceVersion: version })
+  }
+}
+
+function isSameText(one: string, other: string): boolean {
+  const [a, b] = [parseIP(one), parseIP(other)]
+  return !isMalformed(a) && !isMalformed(b) && a.family === b.family && isSameIP(a, b)
+}

@@ -1,0 +1,99 @@
+// Everything a judgement is made on, listed once. A kind that is not installed has no objects.
+
+import type { Hold } from '../api/hold.ts'
+import { parseIPAddress } from '../api/ip-address.ts'
+import { parseIPAddressClaim } from '../api/ip-address-claim.ts'
+import { type Metadata, metadataOf } from '../api/object.ts'
+import { childOf, shapeOf } from '../api/shape.ts'
+import * as kinds from '../controllers/kinds.ts'
+import { holdOf } from '../controllers/parsed.ts'
+import { isMalformed } from '../ip/malformed.ts'
+import type { Client } from '../kube/client.ts'
+import { leases } from '../kube/lease.ts'
+import { defineKind, type Kind, type KubeObject, keyOf } from '../kube/object.ts'
+import { isRefusal } from '../kube/refusal.ts'
+import type { Listed } from './in-cluster.ts'
+import { type Metal3Address, metal3Group, parseMetal3Address, parseMetal3Pool } from './metal3.ts'
+import type { Metal3Objects } from './metal3-translation.ts'
+
+const metal3Kind = (kind: string, plural: string): Kind =>
+  defineKind<KubeObject>({ group: metal3Group, versions: ['v1alpha1'], plural, kind, namespaced: true })
+
+const metal3Pools = metal3Kind('IPPool', 'ippools')
+const metal3Claims = metal3Kind('IPClaim', 'ipclaims')
+const metal3Addresses = metal3Kind('IPAddress', 'ipaddresses')
+
+async function listAll(client: Client, kind: Kind): Promise<readonly KubeObject[]> {
+  try {
+    return (await client.list(kind)).items
+  } catch (error) {
+    if (isRefusal(error, 'NotInstalled')) return []
+    throw error
+  }
+}
+
+/** Addresses last: whoever is bound in between is then seen bound to something. */
+export async function gatherInCluster(client: Client): Promise<Listed> {
+  const pools = new Map<string, readonly KubeObject[]>()
+  for (const kind of kinds.pools) pools.set(kind.kind, await listAll(client, kind))
+  return {
+    pools,
+    holds: await listAll(client, kinds.holds),
+    clusters: await listAll(client, kinds.clusters),
+    namespaces: await listAll(client, kinds.namespaces),
+    claims: await listAll(client, kinds.claims),
+    reports: await listAll(client, kinds.reports),
+  }
+}
+
+export async function gatherMetal3(client: Client): Promise<Metal3Objects> {
+  const pools = await listAll(client, metal3Pools)
+  const own = await listAll(client, metal3Addresses)
+  const theirs = await listAll(client, kinds.reports)
+  const claims = (await listAll(client, kinds.claims)).flatMap(object => {
+    const claim = parseIPAddressClaim(object)
+    return isMalformed(claim) ? [] : [claim]
+  })
+  return {
+    pools: pools.map(object => named(object, parseMetal3Pool(object))),
+    addresses: [
+      ...own.map(object => named(object, parseMetal3Address(object))),
+      ...theirs.flatMap(object => toMetal3Address(object) ?? []),
+    ],
+    ipClaims: (await listAll(client, metal3Claims)).map(metadataOfObject),
+    claims,
+    holds: await readableHolds(client),
+  }
+}
+
+function named<T extends object>(object: KubeObject, read: T): T & { readonly name: string } {
+  return { ...read, name: keyOf(object) }
+}
+
+/** An IPAddress of Cluster API that Metal3 wrote. */
+function toMetal3Address(object: KubeObject): (Metal3Address & { readonly name: string }) | undefined {
+  const report = parseIPAddress(object)
+  if (isMalformed(report) || report.poolRef.apiGroup !== metal3Group) return undefined
+  const { metadata, claimName, address } = report
+  return { kind: 'capi', metadata, claimName, address, poolName: report.poolRef.name, name: keyOf(object) }
+}
+
+async function readableHolds(client: Client): Promise<Hold[]> {
+  const objects = await listAll(client, kinds.holds)
+  return objects.flatMap(object => {
+    const hold = holdOf(object)
+    return isMalformed(hold) ? [] : [hold]
+  })
+}
+
+const metadataOfObject = (object: KubeObject): Metadata => metadataOf(childOf(shapeOf(object, '', []), 'metadata'))
+
+/** Who holds a lease of this name and has renewed it lately: that process runs. */
+export async function holderOfLease(client: Client, name: string, nowMs: number): Promise<string | undefined> {
+  const { items } = await client.list(leases, { fieldSelector: `metadata.name=${name}` })
+  const held = items.find(({ spec }) => {
+    const { holderIdentity = '', renewTime = '', leaseDurationSeconds = 15 } = spec ?? {}
+    return holderIdentity !== '' && nowMs - Date.parse(renewTime) < 2 * leaseDurationSeconds * 1000
+  })
+  return held?.spec?.holderIdentity
+}

@@ -1,0 +1,238 @@
+// What the desk of Cluster API claims will do with what the in-cluster provider left, told before it does it. The desk
+// adopts what it finds by itself, so there is nothing to translate and nothing to write. The judgement is the desk's own:
+// the same `decide`, on the same caches, filled from lists instead of watches.
+
+import type { Hold } from '../api/hold.ts'
+import type { IPAddress } from '../api/ip-address.ts'
+import { type IPAddressClaim, poolOfClaim } from '../api/ip-address-claim.ts'
+import { ipamGroup, protectAddressFinalizer } from '../api/names.ts'
+import type { Pool } from '../api/pool.ts'
+import {
+  decide,
+  isOursOrNobodys,
+  isSamePool,
+  observe,
+  type Plan,
+  type Seen,
+  shows,
+} from '../controllers/capi/binding.ts'
+import { type CapiWorld, createCaches, followLedger, poolOfReport, readPool } from '../controllers/capi/world.ts'
+import { Ledger } from '../controllers/ledger.ts'
+import { claimOf, reportOf } from '../controllers/parsed.ts'
+import { parseIP } from '../ip/address.ts'
+import { firstIP } from '../ip/cidr.ts'
+import { isMalformed } from '../ip/malformed.ts'
+import { whyNotOffered } from '../ipam/pool-set.ts'
+import { poolText } from '../ipam/refusal.ts'
+import { type KubeObject, keyOf } from '../kube/object.ts'
+import type { Verdict } from './verdict.ts'
+
+/** Everything the desk looks at, as it was listed. */
+export interface Listed {
+  /** By kind. */
+  readonly pools: ReadonlyMap<string, readonly KubeObject[]>
+  readonly claims: readonly KubeObject[]
+  readonly reports: readonly KubeObject[]
+  readonly holds: readonly KubeObject[]
+  readonly clusters: readonly KubeObject[]
+  readonly namespaces: readonly KubeObject[]
+}
+
+type World = Pick<CapiWorld, 'ledger' | 'caches' | 'random'>
+
+export interface Forecast {
+  readonly verdicts: readonly Verdict[]
+  /** Claims that have no address yet, and are served when the desk runs. */
+  readonly unserved: number
+}
+
+export function forecast(listed: Listed): Forecast {
+  const world = worldOf(listed)
+  const verdicts: Verdict[] = []
+  for (const object of world.caches.reports.values()) {
+    const verdict = judgeReport(object, world)
+    if (verdict !== undefined) verdicts.push(verdict)
+  }
+  let unserved = 0
+  for (const object of world.caches.claims.values()) {
+    const verdict = judgeBareClaim(object, world)
+    if (verdict === 'unserved') unserved++
+    else if (verdict !== undefined) verdicts.push(verdict)
+  }
+  return { verdicts, unserved }
+}
+
+function worldOf(listed: Listed): World {
+  const caches = createCaches()
+  const ledger = new Ledger(() => {})
+  followLedger(caches, ledger)
+  // Pools first: an address shows only once it is known in which space.
+  for (const [kind, cache] of caches.pools) cache.replace(listed.pools.get(kind) ?? [], '')
+  caches.holds.replace(listed.holds, '')
+  caches.claims.replace(listed.claims, '')
+  caches.reports.replace(listed.reports, '')
+  caches.clusters.replace(listed.clusters, '')
+  caches.namespaces.replace(listed.namespaces, '')
+  return { caches, ledger, random: () => 0 }
+}
+
+function judgeReport(object: KubeObject, world: World): Verdict | undefined {
+  const key = keyOf(object)
+  const report = reportOf(object)
+  const shownBy = `IPAddress ${key}`
+  if (isMalformed(report)) {
+    return refused(
+      { pool: '', claim: '', address: '', shownBy },
+      'Unreadable',
+      `it cannot be read: ${report.malformed}`,
+    )
+  }
+  const identity = poolOfReport(report)
+  if (identity === undefined || identity.apiGroup !== ipamGroup) return undefined
+  const pool = poolText(identity)
+  const known = world.caches.claims.get(key)
+  const claim = known && claimOf(known)
+  if (claim === undefined || isMalformed(claim)) return withoutClaim(report, { pool, shownBy })
+  const about = { pool, shownBy, address: report.address, claim: key }
+  if (!isSamePool(report, claim)) {
+    const { kind, name } = claim.poolRef
+    return refused(
+      about,
+      'WrongPool',
+      `its claim is for ${kind} ${name}, not for this pool: delete the one that is wrong`,
+    )
+  }
+  if (!isOursOrNobodys(report, claim)) {
+    const why = 'it was made for an earlier claim of this name: Mooring removes it, and serves the claim anew'
+    return refused(about, 'EarlierClaim', why)
+  }
+  if (claim.isDeleting)
+    return { ...about, outcome: 'leaves', reason: 'Deleting', message: 'its claim is being deleted' }
+  return judgeClaim(claim, report, about, world)
+}
+
+type About = Pick<Verdict, 'pool' | 'shownBy' | 'address' | 'claim'>
+
+const refused = (about: About, reason: string, message: string): Verdict => ({
+  ...about,
+  outcome: 'refused',
+  reason,
+  message,
+})
+
+function withoutClaim(report: IPAddress, { pool, shownBy }: Pick<About, 'pool' | 'shownBy'>): Verdict {
+  const { namespace, name, ownerReferences, finalizers } = report.metadata
+  const about = { pool, shownBy, address: report.address, claim: '' }
+  if (report.claimName !== '' && report.claimName !== name) {
+    const why = `it is for claim ${namespace}/${report.claimName}, and has another name than that: Mooring looks for an IPAddress of the claim's name`
+    return refused(about, 'NameMismatch', why)
+  }
+  if (ownerReferences.some(({ kind }) => kind === 'IPAddressClaim') || finalizers.includes(protectAddressFinalizer)) {
+    const why = 'its claim is gone: Mooring removes it, and the address is free'
+    return refused(about, 'ClaimMissing', why)
+  }
+  const message = 'it was made by hand and belongs to no claim: its address is given to nobody'
+  return { ...about, outcome: 'left alone', reason: 'NoClaim', message }
+}
+
+function judgeClaim(claim: IPAddressClaim, report: IPAddress | undefined, about: About, world: World): Verdict {
+  const identity = poolOfClaim(claim)
+  if (identity === undefined) return refused(about, 'WrongPool', 'its pool is of no kind that Mooring serves')
+  // Lists are what the API server answered a moment ago.
+  const seen: Seen = { ...observe(claim, identity, world), isLive: true }
+  const plan = decide(claim, seen, world)
+  const pool = readPool(world.caches, identity)
+  switch (plan.kind) {
+    case 'leave alone':
+      return { ...about, outcome: 'waits', ...whyItWaits(claim, seen) }
+    case 'refuse':
+      return refused(
+        about,
+        plan.refusal.reason,
+        `${plan.refusal.message}${rivalsText(claim, report, plan.held, pool, world)}`,
+      )
+    case 'keep':
+      return { ...about, outcome: 'adopted', reason: 'Held', message: 'Mooring holds it already' }
+    case 'recall':
+    case 'bind':
+      return judgeBinding(plan, claim, report, about, pool)
+  }
+}
+
+function judgeBinding(
+  plan: Plan,
+  claim: IPAddressClaim,
+  report: IPAddress | undefined,
+  about: About,
+  pool: ReturnType<typeof readPool>,
+): Verdict {
+  if (plan.kind !== 'bind' || pool === undefined || isMalformed(pool)) {
+    return refused(about, 'Unknown', 'nothing says which address it has')
+  }
+  if (report !== undefined && !shows(report, { ip: plan.ip, bits: plan.pool.bits })) {
+    const why = `the claim has ${claim.choice ?? ''}, and its IPAddress shows another address: delete the one that is wrong`
+    return refused(about, 'Contradiction', why)
+  }
+  return { ...about, outcome: 'adopted', ...howItIsTaken(plan.pool, report) }
+}
+
+function howItIsTaken(pool: Pool, report: IPAddress | undefined): Pick<Verdict, 'reason' | 'message'> {
+  const ip = report && parseIP(report.address)
+  const why = ip === undefined || isMalformed(ip) ? undefined : whyNotOffered(pool, firstIP({ ip, bits: pool.bits }))
+  switch (why) {
+    case undefined:
+      return { reason: 'AsIs', message: '' }
+    case 'outOfRange':
+      return { reason: 'NotOffered', message: 'its pool does not list it: kept, and never given again' }
+    case 'excluded':
+      return { reason: 'NotOffered', message: 'its pool excludes it: kept, and never given again' }
+    case 'gateway':
+      return { reason: 'NotOffered', message: 'it is the gateway of its pool: kept, and never given again' }
+    case 'reserved':
+      return { reason: 'NotOffered', message: 'it is no address for a host: kept, and never given again' }
+  }
+}
+
+function whyItWaits(claim: IPAddressClaim, { cluster, pool }: Seen): Pick<Verdict, 'reason' | 'message'> {
+  if (claim.isPaused) return { reason: 'Paused', message: 'its claim is paused' }
+  if (cluster === 'paused') return { reason: 'Paused', message: `Cluster ${claim.clusterName} is paused` }
+  if (cluster === 'missing') {
+    return { reason: 'ClusterMissing', message: `Cluster ${claim.clusterName} does not exist` }
+  }
+  if (pool === undefined) return { reason: 'PoolMissing', message: 'its pool does not exist' }
+  if (isMalformed(pool)) return { reason: 'PoolUnreadable', message: `its pool cannot be read: ${pool.malformed}` }
+  return { reason: 'Paused', message: 'its pool is paused' }
+}
+
+/** The desk tells a claim's author nothing of others; who may list everything may know. */
+function rivalsText(
+  claim: IPAddressClaim,
+  report: IPAddress | undefined,
+  held: Hold | undefined,
+  pool: ReturnType<typeof readPool>,
+  { ledger }: World,
+): string {
+  if (held !== undefined) return ` (${held.state} by claim ${held.claim.namespace}/${held.claim.name})`
+  const ip = parseIP(claim.choice ?? report?.address ?? '')
+  if (pool === undefined || isMalformed(pool) || isMalformed(ip)) return ''
+  const own = [
+    `report ${claim.metadata.namespace}/${claim.metadata.name}`,
+    `claim ${claim.metadata.namespace}/${claim.metadata.name}`,
+  ]
+  const others = ledger.shownBy(pool.space, firstIP({ ip, bits: pool.bits })).filter(by => !own.includes(by))
+  return others.length === 0 ? '' : ` (${others.map(toWords).join(', ')})`
+}
+
+const toWords = (by: string): string => by.replace(/^report /, 'IPAddress ').replace(/^claim /, 'the choice of claim ')
+
+/** A claim without an IPAddress: new, or one that says it had an address. */
+function judgeBareClaim(object: KubeObject, world: World): Verdict | 'unserved' | undefined {
+  const key = keyOf(object)
+  const claim = claimOf(object)
+  if (isMalformed(claim) || world.caches.reports.get(key) !== undefined) return undefined
+  const identity = poolOfClaim(claim)
+  if (identity === undefined || identity.apiGroup !== ipamGroup || claim.isDeleting) return undefined
+  if (claim.choice === undefined && claim.addressName === '') return 'unserved'
+  const about = { pool: poolText(identity), claim: key, address: claim.choice ?? '', shownBy: '' }
+  return judgeClaim(claim, undefined, about, world)
+}

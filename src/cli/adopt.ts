@@ -1,0 +1,164 @@
+// `mooring adopt`: taking over from another provider, and the way back. Says of every address that is out there what
+// becomes of it; writes only what has to be there before Mooring starts, and nothing with `--dry-run`.
+
+import { stringify } from 'yaml'
+import { planReturn, removeTraces } from '../adopt/back.ts'
+import { gatherInCluster, gatherMetal3, holderOfLease } from '../adopt/gather.ts'
+import { forecast } from '../adopt/in-cluster.ts'
+import { keepAddresses } from '../adopt/keep.ts'
+import { metal3Lease } from '../adopt/metal3.ts'
+import { byAddress, translateMetal3 } from '../adopt/metal3-translation.ts'
+import { countOutcomes, isRefused, type Verdict } from '../adopt/verdict.ts'
+import type { Client } from '../kube/client.ts'
+import type { KubeObject } from '../kube/object.ts'
+import { Refusal } from '../kube/refusal.ts'
+import { connect } from './connect.ts'
+import { exitCodes, Failure } from './failure.ts'
+import { leaseName } from './rights.ts'
+
+export interface AdoptOptions {
+  readonly from?: string
+  readonly back: boolean
+  readonly dryRun: boolean
+  readonly output: string
+  readonly kubeconfig?: string
+  readonly context?: string
+}
+
+/** What is printed, whatever the form. */
+interface Report {
+  readonly verdicts: readonly Verdict[]
+  /** To be made, by this command or by people. */
+  readonly objects: readonly KubeObject[]
+  /** What was done, or is left to do, in sentences. */
+  readonly remarks: readonly string[]
+}
+
+const sources = ['in-cluster', 'metal3']
+const outputs = ['table', 'json', 'yaml']
+
+export interface AdoptTools {
+  readonly client: Client
+  readonly nowMs: number
+  /** The lease that Mooring's own controller holds while it runs. */
+  readonly ownLease: string
+}
+
+/** Answers the exit code: 0, or the one that says that something was refused. */
+export async function adopt(options: AdoptOptions, print: (text: string) => void): Promise<number> {
+  refuseMistakes(options)
+  const { client, close } = connect(options, 'mooring-adopt')
+  try {
+    return await adoptWith({ client, nowMs: Date.now(), ownLease: leaseName }, options, print)
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    throw new Failure(exitCodes.environment, error.message, 'Check the kubeconfig, and the rights of its user.', {
+      cause: error,
+    })
+  } finally {
+    await close()
+  }
+}
+
+export async function adoptWith(
+  tools: AdoptTools,
+  options: AdoptOptions,
+  print: (text: string) => void,
+): Promise<number> {
+  refuseMistakes(options)
+  const report = await reportOf(tools, options)
+  print(toText(report, options))
+  return report.verdicts.some(isRefused) ? exitCodes.refused : 0
+}
+
+function refuseMistakes({ from, back, output }: AdoptOptions): void {
+  if (back ? from !== undefined && from !== 'in-cluster' : !sources.includes(from ?? '')) {
+    const advice = back
+      ? '--back leads to the in-cluster provider; the guide says how to go back to Metal3.'
+      : `--from takes one of: ${sources.join(', ')}.`
+    throw new Failure(exitCodes.usage, `mooring adopt cannot do that with --from ${from ?? '(nothing)'}`, advice)
+  }
+  if (outputs.includes(output)) return
+  throw new Failure(
+    exitCodes.usage,
+    `--output does not know ${JSON.stringify(output)}`,
+    `It takes one of: ${outputs.join(', ')}.`,
+  )
+}
+
+function reportOf(tools: AdoptTools, options: AdoptOptions): Promise<Report> {
+  if (options.back) return goBack(tools, options)
+  return options.from === 'metal3' ? fromMetal3(tools, options) : fromInCluster(tools)
+}
+
+async function fromInCluster({ client }: AdoptTools): Promise<Report> {
+  const { verdicts, unserved } = forecast(await gatherInCluster(client))
+  const remarks = ['Nothing has to be written: Mooring adopts these addresses when it starts.']
+  if (unserved > 0) remarks.push(`${count(unserved, 'claim waits', 'claims wait')} for an address, and will be served.`)
+  return { verdicts, objects: [], remarks }
+}
+
+async function fromMetal3({ client, nowMs }: AdoptTools, { dryRun }: AdoptOptions): Promise<Report> {
+  if (!dryRun) await refuseWhileRunning(client, metal3Lease, nowMs, "Metal3's IP address manager")
+  const { pools, claims, verdicts } = translateMetal3(await gatherMetal3(client))
+  const remarks: string[] = []
+  for (const pool of pools) {
+    const name = `AddressPool ${pool.metadata.namespace}/${pool.metadata.name}`
+    remarks.push(dryRun ? `${name} would be written.` : `${name} ${await keepAddresses(client, pool)}.`)
+  }
+  if (claims.length > 0) {
+    remarks.push(`${count(claims.length, 'claim has', 'claims have')} to be made anew: -o yaml prints them.`)
+  }
+  return { verdicts, objects: [...pools, ...claims], remarks }
+}
+
+async function goBack({ client, nowMs, ownLease }: AdoptTools, { dryRun }: AdoptOptions): Promise<Report> {
+  if (!dryRun) await refuseWhileRunning(client, ownLease, nowMs, 'Mooring')
+  const plan = planReturn(await gatherInCluster(client))
+  const traces = `${count(plan.choices.length, 'choice', 'choices')} and ${count(plan.holds.length, 'hold', 'holds')}`
+  if (!dryRun) await removeTraces(client, plan)
+  return { verdicts: plan.verdicts, objects: [], remarks: [`${traces} ${dryRun ? 'would be' : 'were'} removed.`] }
+}
+
+async function refuseWhileRunning(client: Client, lease: string, nowMs: number, who: string): Promise<void> {
+  const holder = await holderOfLease(client, lease, nowMs)
+  if (holder === undefined) return
+  throw new Failure(
+    exitCodes.environment,
+    `${who} runs: ${holder} has renewed the lease ${lease} lately`,
+    'Stop it first, and wait half a minute: two providers at once may give out one address twice.',
+  )
+}
+
+// --- words ---
+
+const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`
+
+function toText({ verdicts, objects, remarks }: Report, { output, dryRun }: AdoptOptions): string {
+  const sorted = [...verdicts].sort(byAddress)
+  if (output === 'json') {
+    return JSON.stringify({ dryRun, summary: countOutcomes(sorted), addresses: sorted, objects, remarks }, null, 2)
+  }
+  if (output === 'yaml') return objects.map(object => stringify(object)).join('---\n')
+  return [...toTable(sorted), summaryOf(sorted), ...remarks].join('\n')
+}
+
+function summaryOf(verdicts: readonly Verdict[]): string {
+  const counts = Object.entries(countOutcomes(verdicts)).map(([outcome, number]) => `${number} ${outcome}`)
+  return counts.length === 0 ? 'no addresses found' : counts.join(', ')
+}
+
+function toTable(verdicts: readonly Verdict[]): string[] {
+  if (verdicts.length === 0) return []
+  const rows = verdicts.map(({ outcome, address, pool, claim, shownBy, message }) => {
+    return [outcome, address || '-', pool || '-', claim || shownBy || '-', message]
+  })
+  const all = [['OUTCOME', 'ADDRESS', 'POOL', 'CLAIM', 'WHY'], ...rows]
+  const widths = [0, 1, 2, 3].map(column => Math.max(...all.map(row => (row[column] ?? '').length)))
+  return all.map(row =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+}
