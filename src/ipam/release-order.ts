@@ -3,6 +3,7 @@
 // always the oldest that is forgotten, that is where it belongs: in front of all that are remembered.
 
 import { releasesRememberedMax } from '../limits.ts'
+import type { TaggedNumbers } from './tagged-numbers.ts'
 
 interface Release<N> {
   readonly n: N
@@ -10,29 +11,35 @@ interface Release<N> {
 }
 
 export class ReleaseOrder<N extends number | bigint> {
-  readonly #latest = new Map<N, Release<N>>()
-  /** Every release ever noted and not yet swept out; one is outdated unless it is the latest of its number. */
+  /**
+   * The place of its latest release among the entries, counted from 1. No Map: a key that is set and deleted over and over
+   * leaves a trail in a large one, along which every look then walks.
+   */
+  readonly #latest: TaggedNumbers<N>
+  /** Every release noted and not yet swept out; one is outdated unless it is the latest of its number. */
   #entries: Release<N>[] = []
   #start = 0
   #isSorted = true
+
+  constructor(noNumbers: TaggedNumbers<N>) {
+    this.#latest = noNumbers
+  }
 
   get size(): number {
     return this.#latest.size
   }
 
   has(n: N): boolean {
-    return this.#latest.has(n)
+    return this.#latest.tagOf(n) !== 0
   }
 
   /** Answers the number that is forgotten for it, if there is one. */
   note(n: N, time: number): N | undefined {
     const last = this.#entries.at(-1)
     if (last !== undefined && time < last.time) this.#isSorted = false
-    const release = { n, time }
-    this.#latest.set(n, release)
-    this.#entries.push(release)
-    if (this.#entries.length > 2 * this.#latest.size + 1_024) this.#sweep()
-    if (this.#latest.size <= releasesRememberedMax) return undefined
+    this.#latest.setTag(n, this.#entries.push({ n, time }))
+    if (this.#entries.length > 2 * this.size + 1_024) this.#sweep()
+    if (this.size <= releasesRememberedMax) return undefined
     for (const oldest of this.oldestFirst()) {
       this.forget(oldest)
       return oldest
@@ -41,7 +48,7 @@ export class ReleaseOrder<N extends number | bigint> {
   }
 
   forget(n: N): void {
-    this.#latest.delete(n)
+    if (this.size > 0) this.#latest.setTag(n, 0)
   }
 
   /** By time, and of one time the lower number first. */
@@ -51,7 +58,7 @@ export class ReleaseOrder<N extends number | bigint> {
     for (let i = this.#start; i < this.#entries.length; i++) {
       const entry = this.#entries[i]
       if (entry === undefined) return
-      const isOutdated = this.#latest.get(entry.n) !== entry
+      const isOutdated = !this.#isLatest(entry, i)
       if (!isOutdated) yield entry.n
       // Outdated entries in front are passed over once, not at every look.
       if (isLeading && isOutdated) this.#start = i + 1
@@ -59,15 +66,26 @@ export class ReleaseOrder<N extends number | bigint> {
     }
   }
 
+  #isLatest({ n }: Release<N>, index: number): boolean {
+    return this.#latest.tagOf(n) === index + 1
+  }
+
   #sort(): void {
     if (this.#isSorted) return
-    this.#sweep()
-    this.#entries.sort((a, b) => a.time - b.time || (a.n < b.n ? -1 : 1))
+    const latest = this.#entries.filter((entry, i) => this.#isLatest(entry, i))
+    this.#arrange(latest.sort((a, b) => a.time - b.time || (a.n < b.n ? -1 : 1)))
     this.#isSorted = true
   }
 
   #sweep(): void {
-    this.#entries = this.#entries.slice(this.#start).filter(release => this.#latest.get(release.n) === release)
+    this.#arrange(this.#entries.filter((entry, i) => this.#isLatest(entry, i)))
+  }
+
+  #arrange(entries: Release<N>[]): void {
+    this.#entries = entries
     this.#start = 0
+    entries.forEach(({ n }, i) => {
+      this.#latest.setTag(n, i + 1)
+    })
   }
 }

@@ -314,7 +314,7 @@ class PlaneOf<N extends number | bigint> implements Plane {
   readonly numbers: Numbers<N>
   readonly #numbering: Numbering<N>
   readonly #search: RangeSearch<N>
-  readonly #released = new ReleaseOrder<N>()
+  readonly #released: ReleaseOrder<N>
   /** Taken or remembered as released. Made when somebody first asks for what was least recently used. */
   #touched: { readonly numbers: Numbers<N>; readonly search: RangeSearch<N> } | undefined
 
@@ -324,6 +324,7 @@ class PlaneOf<N extends number | bigint> implements Plane {
     this.numbers = numbering.noNumbers()
     this.#numbering = numbering
     this.#search = new RangeSearch(this.numbers)
+    this.#released = new ReleaseOrder(numbering.noNumbers())
   }
 
   get isIdle(): boolean {
