@@ -10,6 +10,7 @@ import {
   clusterNameLabel,
   ipamGroup,
   metal3RequestedAddressAnnotation,
+  networkAnnotation,
   requestedAddressAnnotation,
 } from './names.ts'
 import { hasPausedAnnotation, type Identity, isDeleting, type Kind, type Metadata, metadataOf } from './object.ts'
@@ -40,6 +41,8 @@ export interface IPAddressClaim {
   readonly clusterName: string
   /** The stored choice as it stands there: it may have come from anywhere, so it is judged when it is used. */
   readonly choice: string | undefined
+  /** What was stored beside the choice, as it stands there. */
+  readonly network: string | undefined
   /** What its author asked for, as typed. */
   readonly requested: string | undefined
   /** The IPAddress its status names; empty if none. */
@@ -70,6 +73,7 @@ export function parseIPAddressClaim(object: unknown): IPAddressClaim | Malformed
     },
     clusterName: textOf(spec, 'clusterName') || ownText(labels, clusterNameLabel) || '',
     choice: annotation(choiceAnnotation),
+    network: annotation(networkAnnotation),
     requested: annotation(requestedAddressAnnotation) ?? annotation(metal3RequestedAddressAnnotation),
     addressName: textOf(childOf(status, 'addressRef'), 'name') ?? '',
     // Older definitions of v1beta1 keep conditions in the old place alone.
@@ -100,13 +104,15 @@ export interface ClaimStatus {
 }
 
 /**
- * The fields of `status` that are ours, in the words of the version. In v1beta1 the same condition is also said the old
- * way, because that is the only one older consumers look at; there a False needs a severity.
+ * The fields of `status` that are ours, in the words of the version. The same condition is also said the old way, because
+ * that is the only one older consumers look at, who read v1beta1 and see there what v1beta2 calls deprecated; in the old way
+ * a False needs a severity.
  */
 export function toClaimStatus({ addressName, conditions }: ClaimStatus, version: IPAMVersion) {
   const addressRef = addressName === '' ? {} : { addressRef: { name: addressName } }
-  if (version === 'v1beta2') return { ...addressRef, conditions }
-  return { ...addressRef, conditions: conditions.map(toOldCondition), v1beta2: { conditions } }
+  const old = conditions.map(toOldCondition)
+  if (version === 'v1beta2') return { ...addressRef, conditions, deprecated: { v1beta1: { conditions: old } } }
+  return { ...addressRef, conditions: old, v1beta2: { conditions } }
 }
 
 function toOldCondition({ type, status, reason, message, lastTransitionTime }: Condition) {

@@ -1,7 +1,8 @@
 // IPAddress of Cluster API: the report. It repeats what the ledger says in the form that consumers of the contract read,
 // and is never where a decision is looked up. Its owners, their flags and their order are part of the contract.
 
-import type { Malformed } from '../ip/malformed.ts'
+import { bitsOf, parseIP } from '../ip/address.ts'
+import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import type { IPAddressClaim, IPAMVersion, PoolReference } from './ip-address-claim.ts'
 import { clusterNameLabel, ipamGroup, protectAddressFinalizer } from './names.ts'
 import { isDeleting, type Kind, type Metadata, metadataOf, type OwnerReference } from './object.ts'
@@ -52,9 +53,33 @@ export function parseIPAddress(object: unknown): IPAddress | Malformed {
   return faults.length > 0 ? malformedBy(faults) : address
 }
 
+/** What a report says beside the address. */
+export interface Network {
+  readonly prefix: number
+  /** Empty where there is none. */
+  readonly gateway: string
+}
+
+/**
+ * What the report of a claim says: what it said before, else what the pool says now. A report cannot be changed, so a
+ * second one, made after a deletion or where the claim was moved to, must equal the first, whatever became of the pool.
+ */
+export function networkOf({ network }: Pick<IPAddressClaim, 'network'>, pool: Pool): Network {
+  const [prefix = '', gateway = '', ...rest] = network?.split(' via ') ?? []
+  const isLength = /^\d{1,3}$/.test(prefix) && Number(prefix) <= bitsOf(pool.family)
+  const isGateway = gateway === '' || !isMalformed(parseIP(gateway))
+  if (isLength && isGateway && rest.length === 0) return { prefix: Number(prefix), gateway }
+  return { prefix: pool.prefix, gateway: pool.gatewayText }
+}
+
+export function toNetworkText({ prefix, gateway }: Network): string {
+  return gateway === '' ? String(prefix) : `${prefix} via ${gateway}`
+}
+
 /** The object to create for a claim. `address` is canonical; an empty gateway is left out, the schema refuses "". */
 export function toIPAddressObject(claim: IPAddressClaim, pool: Pool, address: string) {
   const { name, namespace } = claim.metadata
+  const { prefix, gateway } = networkOf(claim, pool)
   return {
     apiVersion: `${ipamGroup}/${claim.version}`,
     kind: 'IPAddress',
@@ -69,8 +94,8 @@ export function toIPAddressObject(claim: IPAddressClaim, pool: Pool, address: st
       claimRef: { name },
       poolRef: claim.poolRef,
       address,
-      prefix: pool.prefix,
-      ...(pool.gatewayText === '' ? {} : { gateway: pool.gatewayText }),
+      prefix,
+      ...(gateway === '' ? {} : { gateway }),
     },
   }
 }

@@ -4,10 +4,9 @@
 // at once, so that the next pass of this process sees it.
 
 import { type Hold, type HoldSpec, toHoldObject, toQuarantinePatch, toRetakePatch } from '../api/hold.ts'
-import type { IPAddress } from '../api/ip-address.ts'
-import { toIPAddressObject, withOwners } from '../api/ip-address.ts'
+import { type IPAddress, type Network, toIPAddressObject, toNetworkText, withOwners } from '../api/ip-address.ts'
 import { type ClaimStatus, type IPAddressClaim, toClaimStatus } from '../api/ip-address-claim.ts'
-import { choiceAnnotation, protectAddressFinalizer, releaseAddressFinalizer } from '../api/names.ts'
+import { choiceAnnotation, networkAnnotation, protectAddressFinalizer, releaseAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
 import type { KubeObject } from '../kube/object.ts'
 import { isRefusal } from '../kube/refusal.ts'
@@ -57,11 +56,16 @@ export async function regainHold(world: World, hold: Hold, spec: HoldSpec): Prom
   await patchHold(world, hold, { ...patch, metadata })
 }
 
-/** T4: the choice and the finalizer, in one write under the version the claim had before the hold was taken. */
-export async function storeChoice(world: World, claim: IPAddressClaim, address: string): Promise<KubeObject> {
+/** T4: the choice, with what its report says, and the finalizer, in one write under the version from before the hold. */
+export async function storeChoice(
+  world: World,
+  claim: IPAddressClaim,
+  address: string,
+  network: Network,
+): Promise<KubeObject> {
   const { finalizers } = claim.metadata
   const metadata = {
-    annotations: { [choiceAnnotation]: address },
+    annotations: { [choiceAnnotation]: address, [networkAnnotation]: toNetworkText(network) },
     finalizers: finalizers.includes(releaseAddressFinalizer) ? finalizers : [...finalizers, releaseAddressFinalizer],
   }
   return patchClaim(world, claim, { metadata })

@@ -128,6 +128,21 @@ describe('An IPAddress in use', () => {
     })
   })
 
+  test('that is removed by force comes back identical, although its pool has another gateway by now', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool().withGateway('10.0.1.1'))
+    const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.2')
+    const before = await report(world, claim)
+    await world.patch(pool, { spec: { gateway: '10.0.1.254' } })
+    await world.delete(before)
+    await world.patch(before, { metadata: { finalizers: null } })
+    await world.eventually(async () => {
+      const after = await report(world, claim)
+      expect(after.metadata.uid).not.toBe(before.metadata.uid)
+      expect(after.spec).toEqual(before.spec)
+    })
+  })
+
   test('that is removed by force while nobody looks comes back identical at the next start', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())

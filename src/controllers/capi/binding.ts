@@ -9,7 +9,7 @@
 // See:     docs/model/README.md, rules 1 to 12; release.ts for claims on their way out.
 
 import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
-import type { IPAddress } from '../../api/ip-address.ts'
+import { type IPAddress, type Network, networkOf } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
 import { protectAddressFinalizer, readyCondition, releaseAddressFinalizer } from '../../api/names.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
@@ -303,7 +303,7 @@ async function bind(
       break
     }
   }
-  const chosen = by.how === 'chosen' ? claim : await choice(claim, address, world)
+  const chosen = by.how === 'chosen' ? claim : await choice(claim, address, networkShown(claim, pool, seen), world)
   if (chosen === undefined) return again()
   return report(chosen, pool, ip, by.how, seen, world)
 }
@@ -330,9 +330,19 @@ async function take(
 }
 
 /** The claim as it is with its choice; what was read before the hold was taken decides the version. */
-async function choice(claim: IPAddressClaim, address: string, world: CapiWorld): Promise<IPAddressClaim | undefined> {
-  const answer = claimOf(await storeChoice(world, claim, address))
+async function choice(
+  claim: IPAddressClaim,
+  address: string,
+  network: Network,
+  world: CapiWorld,
+): Promise<IPAddressClaim | undefined> {
+  const answer = claimOf(await storeChoice(world, claim, address, network))
   return isMalformed(answer) ? undefined : answer
+}
+
+function networkShown(claim: IPAddressClaim, pool: Pool, { report }: Seen): Network {
+  if (report?.prefix === undefined || !isOursOrNobodys(report, claim)) return networkOf(claim, pool)
+  return { prefix: report.prefix, gateway: report.gateway }
 }
 
 async function report(
