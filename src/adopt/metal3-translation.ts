@@ -18,7 +18,7 @@ import { toPool } from '../api/to-pool.ts'
 import { type Family, type IP, parseIP, toIPText, toValue } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { type Range, rangeOfIP, toRangeText } from '../ip/range.ts'
-import { hasIP, toRangeSet } from '../ip/range-set.ts'
+import { hasIP, type RangeSet, toRangeSet } from '../ip/range-set.ts'
 import { whyNotOffered } from '../ipam/pool-set.ts'
 import type { KubeObject } from '../kube/object.ts'
 import type { Metal3Address, Metal3Entry, Metal3Pool } from './metal3.ts'
@@ -210,6 +210,26 @@ interface Kept {
   readonly excluded: IP[]
 }
 
+/** A pool in the making, and what it is to keep. */
+interface Place {
+  readonly draft: Draft
+  readonly set: RangeSet
+  readonly kept: Kept
+}
+
+/** What there is to know about one pool while its addresses are judged one by one. */
+interface Bench {
+  readonly pool: Metal3Pool
+  readonly places: readonly Place[]
+  /** Who shows an address, by its canonical text. */
+  readonly uses: ReadonlyMap<string, readonly string[]>
+  /** All by `namespace/name`. */
+  readonly claims: ReadonlyMap<string, IPAddressClaim>
+  readonly ipClaims: ReadonlySet<string>
+  /** By the name of the hold. */
+  readonly holders: ReadonlyMap<string, string>
+}
+
 interface Settled {
   readonly pools: AddressPoolObject[]
   readonly claims: KubeObject[]
@@ -222,112 +242,117 @@ function settlePool(
   own: readonly Metal3Address[],
   objects: Metal3Objects,
 ): Settled | Malformed {
-  const sets = drafts.map(draft => ({
-    draft,
-    set: toRangeSet(draft.family, draft.ranges),
-    kept: { preAllocations: new Map<string, string>(), excluded: [] } as Kept,
-  }))
-  const offeredBy = (ip: IP) => sets.find(({ set }) => hasIP(set, ip))
-  const counts = countUses(own)
-  const { namespace } = pool.metadata
-  const claimOf = new Map(objects.claims.map(claim => [`${claim.metadata.namespace}/${claim.metadata.name}`, claim]))
-  const ipClaims = new Set(objects.ipClaims.map(({ namespace: at, name }) => `${at}/${name}`))
-  const verdicts: Verdict[] = []
-  const claims: KubeObject[] = []
-  const space = drafts.length > 1 ? sharedSpace(pool.metadata) : undefined
-  const heldBy = holdersOf(objects.holds)
-
+  const bench: Bench = {
+    pool,
+    places: drafts.map(draft => ({
+      draft,
+      set: toRangeSet(draft.family, draft.ranges),
+      kept: { preAllocations: new Map(), excluded: [] },
+    })),
+    uses: usesOf(own),
+    claims: new Map(objects.claims.map(claim => [`${claim.metadata.namespace}/${claim.metadata.name}`, claim])),
+    ipClaims: new Set(objects.ipClaims.map(({ namespace, name }) => `${namespace}/${name}`)),
+    holders: holdersOf(objects.holds),
+  }
   // What can be made anew goes first: there is room for so many promises.
   const inOrder = [...own].sort((a, b) => Number(b.kind === 'capi') - Number(a.kind === 'capi'))
-  for (const one of inOrder) {
-    const ip = parseIP(one.address)
-    if (isMalformed(ip)) {
-      verdicts.push(verdictOn(one, 'refused', 'NotAnAddress', `its address cannot be read: ${ip.malformed}`))
-      continue
-    }
-    const place = offeredBy(ip)
-    const text = toIPText(ip)
-    const key = `${namespace}/${one.claimName}`
-    const claim = claimOf.get(key)
-    const refuse = (reason: string, message: string) => {
-      place?.kept.excluded.push(ip)
-      verdicts.push(verdictOn(one, 'refused', reason, message))
-    }
-    const rivals = counts.get(text) ?? []
-    if (rivals.length > 1) {
-      refuse('Duplicate', `${rivals.filter(other => other !== nameOf(one)).join(', ')} shows it too: nobody gets it`)
-      continue
-    }
-    if (claim === undefined && !(one.kind === 'metal3' && ipClaims.has(key))) {
-      refuse('ClaimMissing', one.claimName === '' ? 'it names no claim' : `its claim ${key} is gone: nobody gets it`)
-      continue
-    }
-    const holder = place && heldBy.get(holdName(space ?? spaceOf(place.draft, namespace), ip))
-    if (holder !== undefined && holder !== key) {
-      refuse('AddressInUse', `claim ${holder} holds it in Mooring already`)
-      continue
-    }
-    if (holder === key) {
-      verdicts.push(verdictOn(one, 'adopted', 'Held', 'the claim was made anew, and holds it'))
-      place?.kept.preAllocations.set(one.claimName, text)
-      continue
-    }
-    const promised = place?.kept.preAllocations.get(one.claimName)
-    if (promised !== undefined) {
-      refuse(
-        'SeveralAddresses',
-        `a claim of the name ${one.claimName} has ${promised} as well: only one can be kept for it`,
-      )
-      continue
-    }
-    if (place !== undefined && place.kept.preAllocations.size < preAllocationsMax) {
-      place.kept.preAllocations.set(one.claimName, text)
-    } else place?.kept.excluded.push(ip)
-    const told = place === undefined ? 'its pool does not list it; ' : ''
-    if (one.kind === 'metal3') {
-      const why = `${told}Mooring does not serve IPClaims: it is kept for an IPAddressClaim ${key}`
-      verdicts.push(verdictOn(one, place === undefined ? 'left alone' : 'kept', 'Kept', why))
-      continue
-    }
-    if (claim === undefined) continue
-    if (claim.isDeleting) {
-      verdicts.push(verdictOn(one, 'leaves', 'Deleting', 'its claim is being deleted: let Metal3 finish first'))
-      continue
-    }
-    if (claim.poolRef.apiGroup === addressPoolKind.group) {
-      verdicts.push(verdictOn(one, 'kept', 'MadeAnew', 'the claim was made anew, and is to be served'))
-      continue
-    }
-    claims.push(toNewClaim(claim, place?.draft.name ?? pool.metadata.name, text))
-    verdicts.push(verdictOn(one, 'recreate', 'PoolNeverChanges', `${told}make claim ${key} anew: see the guide`))
-  }
-
-  for (const [claimName, text] of Object.entries(pool.preAllocations)) {
-    const problem = promise(claimName, text, offeredBy, counts)
-    if (problem !== undefined) {
-      verdicts.push({
-        outcome: 'refused',
-        address: text,
-        pool: `IPPool ${namespace}/${pool.metadata.name}`,
-        claim: `${namespace}/${claimName}`,
-        shownBy: '',
-        reason: 'Promise',
-        message: problem,
-      })
-    }
-  }
-
+  const judged = inOrder.map(one => judge(one, bench))
+  const promises = Object.entries(pool.preAllocations).flatMap(([name, text]) => judgePromise(name, text, bench) ?? [])
   const pools: AddressPoolObject[] = []
-  for (const { draft, kept } of sets) {
+  for (const { draft, kept } of bench.places) {
     const object = checked(pool, draft, drafts.length > 1, kept)
     if (isMalformed(object)) return object
     pools.push(object)
   }
-  return { pools, claims, verdicts }
+  return {
+    pools,
+    claims: judged.flatMap(({ anew }) => anew ?? []),
+    verdicts: [...judged.map(({ verdict }) => verdict), ...promises],
+  }
 }
 
-const spaceOf = ({ name }: Draft, namespace: string): string =>
-  spaceOfPool({ apiGroup: addressPoolKind.group, kind: addressPoolKind.kind, namespace, name })
+interface Judged {
+  readonly verdict: Verdict
+  /** The claim as it has to be made anew. */
+  readonly anew?: KubeObject
+}
+
+/** Whatever is said of it, an address that a new pool lists is kept from strangers. */
+function judge(one: Metal3Address, bench: Bench): Judged {
+  const ip = parseIP(one.address)
+  if (isMalformed(ip)) {
+    return { verdict: verdictOn(one, 'refused', 'NotAnAddress', `its address cannot be read: ${ip.malformed}`) }
+  }
+  const place = bench.places.find(({ set }) => hasIP(set, ip))
+  const why = whyNotKept(one, ip, place, bench)
+  if (why !== undefined) {
+    place?.kept.excluded.push(ip)
+    return { verdict: verdictOn(one, 'refused', why.reason, why.message) }
+  }
+  const hasRoom = place !== undefined && place.kept.preAllocations.size < preAllocationsMax
+  if (hasRoom) place.kept.preAllocations.set(one.claimName, toIPText(ip))
+  else place?.kept.excluded.push(ip)
+  return one.kind === 'capi' ? judgeClaim(one, ip, place, bench) : { verdict: judgeIPClaim(one, place) }
+}
+
+interface Why {
+  readonly reason: string
+  readonly message: string
+}
+
+function whyNotKept(one: Metal3Address, ip: IP, place: Place | undefined, bench: Bench): Why | undefined {
+  const key = keyOfClaim(one)
+  const rivals = (bench.uses.get(toIPText(ip)) ?? []).filter(other => other !== nameOf(one))
+  if (rivals.length > 0) return { reason: 'Duplicate', message: `${rivals.join(', ')} shows it too: nobody gets it` }
+  const isClaimed = one.kind === 'metal3' ? bench.ipClaims.has(key) : bench.claims.has(key)
+  if (!isClaimed) {
+    const message = one.claimName === '' ? 'it names no claim: nobody gets it' : `claim ${key} is gone: nobody gets it`
+    return { reason: 'ClaimMissing', message }
+  }
+  const holder = holderAt(ip, place, bench)
+  if (holder !== undefined && holder !== key) {
+    return { reason: 'AddressInUse', message: `claim ${holder} holds it in Mooring already` }
+  }
+  const other = place?.kept.preAllocations.get(one.claimName)
+  if (other === undefined) return undefined
+  const message = `a claim of the name ${one.claimName} has ${other} as well: only one can be kept for it`
+  return { reason: 'SeveralAddresses', message }
+}
+
+function judgeIPClaim(one: Metal3Address, place: Place | undefined): Verdict {
+  const message = `Mooring does not serve IPClaims: it is kept for an IPAddressClaim ${keyOfClaim(one)}`
+  if (place !== undefined) return verdictOn(one, 'kept', 'Kept', message)
+  return verdictOn(one, 'left alone', 'NotOffered', 'its pool does not list it: nobody gets it')
+}
+
+function judgeClaim(one: Metal3Address, ip: IP, place: Place | undefined, bench: Bench): Judged {
+  const key = keyOfClaim(one)
+  const claim = bench.claims.get(key)
+  if (holderAt(ip, place, bench) === key) {
+    return { verdict: verdictOn(one, 'adopted', 'Held', 'the claim was made anew, and holds it') }
+  }
+  if (claim?.poolRef.apiGroup === addressPoolKind.group) {
+    return { verdict: verdictOn(one, 'kept', 'MadeAnew', 'the claim was made anew, and is to be served') }
+  }
+  if (claim === undefined || claim.isDeleting) {
+    return { verdict: verdictOn(one, 'leaves', 'Deleting', 'its claim is being deleted: let Metal3 finish first') }
+  }
+  const { name } = place?.draft ?? bench.pool.metadata
+  return {
+    verdict: verdictOn(one, 'recreate', 'PoolNeverChanges', `make claim ${key} anew on AddressPool ${name}`),
+    anew: toNewClaim(claim, name, toIPText(ip)),
+  }
+}
+
+const keyOfClaim = ({ metadata, claimName }: Metal3Address): string => `${metadata.namespace}/${claimName}`
+
+function holderAt(ip: IP, place: Place | undefined, { pool, places, holders }: Bench): string | undefined {
+  if (place === undefined) return undefined
+  const { namespace } = pool.metadata
+  const { group: apiGroup, kind } = addressPoolKind
+  const own = spaceOfPool({ apiGroup, kind, namespace, name: place.draft.name })
+  return holders.get(holdName(places.length > 1 ? sharedSpace(pool.metadata) : own, ip))
+}
 
 /** Metal3 gives the last address of a subnet too; where it has, the pool goes on doing so. */
 function checked(pool: Metal3Pool, draft: Draft, isSplit: boolean, kept: Kept): AddressPoolObject | Malformed {
@@ -344,35 +369,43 @@ function whyNotOfferedText(pool: Pool, text: string) {
   return isMalformed(ip) ? undefined : whyNotOffered(pool, ip)
 }
 
-/** What the pool promises to a name, unless somebody else has it. */
-function promise(
-  claimName: string,
-  text: string,
-  offeredBy: (ip: IP) => { kept: Kept } | undefined,
-  uses: ReadonlyMap<string, readonly string[]>,
-): string | undefined {
+/** What the pool promises to a name is kept for it, unless somebody else has it. */
+function judgePromise(claimName: string, text: string, bench: Bench): Verdict | undefined {
+  const message = whyNotPromised(claimName, text, bench)
+  if (message === undefined) return undefined
+  const { namespace, name } = bench.pool.metadata
+  return {
+    outcome: 'refused',
+    address: text,
+    pool: `IPPool ${namespace}/${name}`,
+    claim: `${namespace}/${claimName}`,
+    shownBy: '',
+    reason: 'Promise',
+    message: `spec.preAllocations promises it, ${message}`,
+  }
+}
+
+function whyNotPromised(claimName: string, text: string, { places, uses }: Bench): string | undefined {
   const ip = parseIP(text)
-  if (isMalformed(ip)) return `spec.preAllocations promises ${JSON.stringify(text)}, which is no address`
-  const place = offeredBy(ip)
-  if (place === undefined) return 'spec.preAllocations promises it, and no entry of the pool lists it'
-  const { preAllocations } = place.kept
-  const canonical = toIPText(ip)
-  if (preAllocations.get(claimName) === canonical) return undefined
-  if (preAllocations.has(claimName)) {
-    return `spec.preAllocations promises it to ${claimName}, which has ${preAllocations.get(claimName)}`
+  if (isMalformed(ip)) return 'and it is no address'
+  const place = places.find(({ set }) => hasIP(set, ip))
+  if (place === undefined) return 'and no entry of the pool lists it'
+  const { preAllocations, excluded } = place.kept
+  const had = preAllocations.get(claimName)
+  if (had === toIPText(ip)) return undefined
+  if (had !== undefined) return `and ${claimName} has ${had}`
+  if (uses.has(toIPText(ip))) return 'and another claim has it'
+  if (preAllocations.size < preAllocationsMax) {
+    preAllocations.set(claimName, toIPText(ip))
+    return undefined
   }
-  if (uses.has(canonical)) return `spec.preAllocations promises it to ${claimName}, and another claim has it`
-  if (preAllocations.size >= preAllocationsMax) {
-    place.kept.excluded.push(ip)
-    return `there are more than ${preAllocationsMax} addresses to be kept for somebody: nobody gets it`
-  }
-  preAllocations.set(claimName, canonical)
-  return undefined
+  excluded.push(ip)
+  return `and a pool can keep ${preAllocationsMax} addresses for somebody: nobody gets it`
 }
 
 const nameOf = ({ kind, metadata }: Metal3Address): string => `${kind} ${metadata.namespace}/${metadata.name}`
 
-function countUses(own: readonly Metal3Address[]): Map<string, string[]> {
+function usesOf(own: readonly Metal3Address[]): Map<string, string[]> {
   const uses = new Map<string, string[]>()
   for (const one of own) {
     const ip = parseIP(one.address)
