@@ -81,14 +81,19 @@ export class Waiting {
     const woken = this.#stopBeingAwake(sleeper.key)
     this.#asleep.set(sleeper.key, sleeper)
     this.#place(sleeper)
-    // Who still wants any address has seen that there is none.
-    if (woken !== undefined && sleeper.need.kind !== 'any') this.#passOn(woken)
+    // Who wants the same as before, or any address, has seen that there is none; what another was woken for is still there.
+    const { kind } = sleeper.need
+    if (woken === undefined || kind === 'any' || kind === woken.need.kind) return
+    if (woken.need.kind === 'any') this.#wakeForAny(woken.pool)
+    else this.#wakeForQuota(woken.pool, woken.namespace)
   }
 
   /** The claim does not wait any more: it takes an address, or is gone, or is left alone. */
   leave(key: string): void {
     const left = this.#forget(key) ?? this.#stopBeingAwake(key)
-    if (left !== undefined) this.#passOn(left)
+    if (left === undefined) return
+    this.#wakeForAny(left.pool)
+    this.#wakeForQuota(left.pool, left.namespace)
   }
 
   /** Runs a pass of the claim. One that ends without a decision passes its wake on, and comes back by itself. */
@@ -128,11 +133,6 @@ export class Waiting {
 
   #wakeAll(sleepers: Sleeper[]): void {
     for (const sleeper of sleepers.sort(byAge)) this.#wake(sleeper)
-  }
-
-  #passOn({ pool, namespace }: Sleeper): void {
-    this.#wakeForAny(pool)
-    this.#wakeForQuota(pool, namespace)
   }
 
   #wakeForAny(pool: string): void {
