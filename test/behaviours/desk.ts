@@ -6,11 +6,13 @@ import { factsWhenSynced } from '../../src/controllers/pool/facts.ts'
 import { createClient } from '../../src/kube/client.ts'
 import { createDiscovery } from '../../src/kube/discovery.ts'
 import { createRecorder, type Recorder } from '../../src/kube/events.ts'
+import { measureClient } from '../../src/kube/metrics.ts'
 import { type Wire, WireError, type WireRequest, type WireResponse } from '../../src/kube/wire.ts'
 import { type Clock, pause } from '../../src/runtime/clock.ts'
 import { Manager } from '../../src/runtime/manager.ts'
 import { seededRandom } from '../../src/runtime/random.ts'
-import { silentLog } from '../../src/telemetry/log.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { createMetrics } from '../../src/telemetry/metrics.ts'
 
 export interface DeskUnderTest {
   start(): Promise<void>
@@ -25,8 +27,18 @@ export interface DeskUnderTest {
   watchDelayMs: number
   /** Full lists instead of watches that go on: every stream of events ends now. */
   endWatches(): void
+  /** What was logged for an operator to read, since the desk was made. */
+  readonly log: readonly Line[]
+  /** As they are scraped. */
+  metrics(): string
   /** What reviewers of pools may ask. */
   facts(): ReturnType<typeof factsWhenSynced>
+}
+
+/** A line of the log: its sentence, and its fields by name. */
+export interface Line {
+  readonly msg: string
+  readonly [field: string]: unknown
 }
 
 interface Life {
@@ -37,6 +49,8 @@ interface Life {
 
 export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
   const writes: string[] = []
+  const lines: Line[] = []
+  let metrics = createMetrics()
   const streams = new Set<AbortController>()
   let life: Life | undefined
   let facts: DeskUnderTest['facts'] = () => undefined
@@ -97,6 +111,8 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
 
   const desk: DeskUnderTest = {
     writes,
+    log: lines,
+    metrics: () => metrics.text(),
     watchDelayMs: 0,
     facts: () => facts(),
     async start() {
@@ -104,12 +120,20 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
       isMoment = () => false
       const own = watched(cut)
       const random = seededRandom(1)
-      const log = silentLog
+      const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
+      metrics = createMetrics()
       const discovery = createDiscovery({ wire: own, clock, name: 'mooring' })
-      const client = createClient({ wire: own, clock, name: 'mooring', versionOf: discovery.versionOf })
+      const client = createClient({
+        wire: own,
+        clock,
+        name: 'mooring',
+        versionOf: discovery.versionOf,
+        metrics: measureClient(metrics),
+      })
       const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: 'test' })
-      const manager = new Manager({ clock, random, log })
-      const { caches } = addCapiDesk({ client, discovery, clock, random, log, recorder, manager, isFrozen: true })
+      const manager = new Manager({ clock, random, log, metrics })
+      const parts = { client, discovery, clock, random, log, recorder, manager, metrics }
+      const { caches } = addCapiDesk({ ...parts, isFrozen: true })
       facts = () => factsWhenSynced(caches)
       life = { manager, recorder, cut }
       await manager.start()

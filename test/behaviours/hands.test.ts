@@ -377,7 +377,7 @@ describe('A hold', () => {
       .on(pool)
       .annotated({ [choice]: '10.0.1.50' })
     await world.create(twin)
-    await saysWhy(world, twin, 'AllocationFailed', /^10\.0\.1\.50.* held by another claim/)
+    await saysWhy(world, twin, 'AllocationFailed', /^10\.0\.1\.50.* held by claim/)
     await staysUnserved(world, twin, 1_000)
   })
 })

@@ -24,6 +24,7 @@ import type { KubeObject } from '../../kube/object.ts'
 import { again, done, type PassResult } from '../../runtime/reconciler.ts'
 import type { Decision } from '../journal.ts'
 import { holds as holdKind, reports as reportKind } from '../kinds.ts'
+import type { Ledger } from '../ledger.ts'
 import { claimOf, holdOf, reportOf } from '../parsed.ts'
 import {
   adoptReport,
@@ -147,17 +148,27 @@ export function decide(
     requested: claim.requested,
     random: world.random(),
   })
-  if (choice.kind === 'refused') return { kind: 'refuse', refusal: choice, ...wantedBy(claim, pool) }
+  if (choice.kind === 'refused') return refuseWish(claim, pool, choice, world.ledger)
   const hold = world.ledger.holdAt(pool.space, choice.ip)
   if (choice.kind === 'retake' && hold !== undefined)
     return { kind: 'bind', pool, ip: choice.ip, by: { how: 'regain', hold } }
   return { kind: 'bind', pool, ip: choice.ip, by: { how: 'take' } }
 }
 
-/** What it asks for; what the pool keeps for it is not looked up again. */
-function wantedBy({ requested }: IPAddressClaim, pool: Pool): { wants?: Block } {
-  const ip = requested === undefined ? undefined : parseIP(requested.split('/', 1)[0] ?? '')
-  return ip === undefined || isMalformed(ip) ? {} : { wants: { ip, bits: pool.bits } }
+/** Of an address that it asked for and somebody has, it is told what it may know. */
+function refuseWish(claim: IPAddressClaim, pool: Pool, refusal: Refusal, ledger: Ledger): Plan {
+  const ip = parseIP(claim.requested?.split('/', 1)[0] ?? '')
+  if (isMalformed(ip) || ip.family !== pool.family) return { kind: 'refuse', refusal }
+  const wants = { ip, bits: pool.bits }
+  const hold = ledger.holdAt(pool.space, ip)
+  const isTaken = refusal.reason === 'AddressInUse' || refusal.reason === 'AddressQuarantined'
+  if (!isTaken || hold === undefined) return { kind: 'refuse', refusal, wants }
+  const why = `${toIPText(ip)} ${holdText(hold, claim)}`
+  return {
+    kind: 'refuse',
+    refusal: refuse(refusal.reason, `${why}: ${givenWhenFree(hold)}; or ask for another`),
+    wants,
+  }
 }
 
 /** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or nobody, then a hold. */
@@ -199,7 +210,7 @@ function bindTo(
   }
   if (hold.state === 'quarantined' && wasLeftBy(claim, hold))
     return { kind: 'bind', pool, ip, by: { how: 'regain', hold } }
-  return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold), held: hold, wants: hold }
+  return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold, claim), held: hold, wants: hold }
 }
 
 async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: CapiWorld): Promise<PassResult> {
@@ -471,14 +482,20 @@ function wasLeftBy(claim: IPAddressClaim, hold: Hold): boolean {
   return affinityKeys(claimReference(claim), ownerOf(claim)).some(key => keys.has(key))
 }
 
-/** Who the other one is stays untold: it may live where the claim's author may not look. */
-function heldByAnother(address: string, { state }: Hold): Refusal {
-  if (state === 'quarantined') {
-    const why = `${address}, which this claim asks for as its own, was released a short while ago`
-    return refuse('AddressQuarantined', `${why}: it is given once it has rested`)
-  }
-  const why = `${address}, which this claim asks for as its own, is held by another claim`
-  return refuse('AddressInUse', `${why}: it is given once it is free; or make a new claim`)
+function heldByAnother(address: string, hold: Hold, claim: IPAddressClaim): Refusal {
+  const reason = hold.state === 'quarantined' ? 'AddressQuarantined' : 'AddressInUse'
+  const why = `${address}, which this claim asks for as its own, ${holdText(hold, claim)}`
+  return refuse(reason, `${why}: ${givenWhenFree(hold)}; or make a new claim`)
+}
+
+/** Who the other one is stays untold if it lives where the claim's author may not look. */
+function holdText({ state, claim: holder }: Hold, { metadata }: IPAddressClaim): string {
+  const who = holder.namespace === metadata.namespace ? `claim ${holder.name}` : 'another claim'
+  return state === 'quarantined' ? `was released by ${who} and rests` : `is held by ${who}`
+}
+
+function givenWhenFree({ state, until }: Hold): string {
+  return state === 'quarantined' && until !== undefined ? `it is given after ${until}` : 'it is given once it is free'
 }
 
 function shownByAnother(address: string): Refusal {
