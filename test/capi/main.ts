@@ -10,7 +10,8 @@ import { binary, type Program, skippedExitCode, Unavailable } from '../../script
 import { clusterctlAt } from './clusterctl.ts'
 import { tellInit } from './init.ts'
 import { isIsolated, runIsolated } from './isolation.ts'
-import { startServer } from './management.ts'
+import { startManagement, startServer } from './management.ts'
+import { tellMove } from './move.ts'
 import { Processes } from './processes.ts'
 import { createRepository } from './repository.ts'
 import { Sentences } from './sentences.ts'
@@ -48,6 +49,14 @@ async function main(): Promise<number> {
       await sentences.chapter('clusterctl and a new provider', async () => {
         const management = await startServer('init', dir, processes)
         await tellInit(sentences, management, clusterctl, repository)
+      })
+      await processes.stop()
+    }
+    if (chapters.has('move')) {
+      await sentences.chapter('clusterctl move between two management clusters', async () => {
+        const starting = ['here', 'there'].map(name => startManagement(name, dir, processes, clusterctl, repository))
+        const [source, target] = await Promise.all(starting)
+        if (source && target) await tellMove(sentences, source, target, clusterctl)
       })
       await processes.stop()
     }

@@ -8,6 +8,7 @@ import { freePort } from '../../scripts/real/free-port.ts'
 import { type Client, connect } from '../conformance/client.ts'
 import { must } from './answers.ts'
 import type { Clusterctl } from './clusterctl.ts'
+import { startMooring } from './mooring.ts'
 import { answers, type Processes, type Running } from './processes.ts'
 import type { Repository } from './repository.ts'
 import { until } from './until.ts'
@@ -39,6 +40,21 @@ export async function init(
     ['init', `--core=cluster-api:${coreVersion}`, '--bootstrap=-', '--control-plane=-', `--ipam=mooring:${version}`],
     kubeconfig,
   )
+}
+
+/** Everything at work. */
+export async function startManagement(
+  name: string,
+  dir: string,
+  processes: Processes,
+  clusterctl: Clusterctl,
+  repository: Repository,
+): Promise<Management> {
+  const management = await startServer(name, dir, processes)
+  await init(management, clusterctl, repository)
+  await startCore(management, processes)
+  await startMooring(management, processes)
+  return management
 }
 
 export async function startCore(management: Management, processes: Processes): Promise<Running> {
