@@ -23,7 +23,7 @@ let edge: Edge
 let facts: Facts | undefined
 
 beforeEach(async () => {
-  facts = { ...nothing, poolOfClaim: () => undefined }
+  facts = { ...nothing, poolOfClaim: () => undefined, addressOfReport: () => undefined }
   edge = await startEdge({ host: '127.0.0.1', port: 0, ...serving, facts: () => facts, log: silentLog })
 })
 
@@ -155,7 +155,7 @@ describe('an API server that is told to ask', () => {
   test('keeps a pool with holders, and lets it go with a word from its admin', async () => {
     const { admin } = await aWorldThatAsks()
     expect((await admin.create(poolPath, aPool({ addresses: ['10.0.0.10'], prefix: 24 }))).code).toBe(201)
-    facts = { ...held('10.0.0.10'), poolOfClaim: () => undefined }
+    facts = { ...held('10.0.0.10'), poolOfClaim: () => undefined, addressOfReport: () => undefined }
     const cut = await admin.patch(`${poolPath}/vms`, { spec: { addresses: ['10.0.0.11'] } })
     expect(cut).toMatchObject({ code: 400, body: { reason: 'BadRequest' } })
     expect(cut.body.message).toContain('pool addresses do not contain allocated addresses: [10.0.0.10-10.0.0.10]')

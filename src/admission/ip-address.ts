@@ -16,6 +16,8 @@ export interface ClaimFacts {
    * decided here.
    */
   poolOfClaim(namespace: string, name: string): PoolReference | undefined
+  /** What an IPAddress shows, as it stands there, if there is such an IPAddress. */
+  addressOfReport(namespace: string, name: string): string | undefined
 }
 
 /** `old` is undefined on create, `next` on delete. */

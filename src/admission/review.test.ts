@@ -5,7 +5,7 @@ import { answerConversionReview } from './conversion.ts'
 import { answerAdmissionReview } from './review.ts'
 import { type Facts, type Webhook, webhooks } from './webhooks.ts'
 
-const facts: Facts = { ...nothing, poolOfClaim: () => undefined }
+const facts: Facts = { ...nothing, poolOfClaim: () => undefined, addressOfReport: () => undefined }
 
 function webhookAt(path: string): Webhook {
   const found = webhooks.find(webhook => webhook.path === path)

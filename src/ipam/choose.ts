@@ -11,8 +11,8 @@
 
 import type { Identity } from '../api/object.ts'
 import type { Pool, Strategy } from '../api/pool.ts'
-import { bitsOf, type IP, isSameIP, parseIP, toIPText } from '../ip/address.ts'
-import { firstIP, parseCIDR, toCIDRText } from '../ip/cidr.ts'
+import { bitsOf, type IP, isSameIP, toIPText } from '../ip/address.ts'
+import { firstIP, toCIDRText } from '../ip/cidr.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { hasValue } from '../ip/range-set.ts'
 import { wideNumber } from './blocks.ts'
@@ -20,6 +20,7 @@ import { type Applicant, whyNotPermitted } from './permit.ts'
 import { type PoolSet, poolSetOf, whyNotOffered } from './pool-set.ts'
 import { poolText, type Refusal, refuse } from './refusal.ts'
 import type { Block, SpaceIndex } from './space-index.ts'
+import { parseWish } from './wish.ts'
 
 export interface Wish extends Applicant {
   /** Whom the claim serves, where that is known and outlives the claim. */
@@ -71,17 +72,15 @@ function keptFor({ reservations }: Pool, { claim }: Wish): IP | undefined {
   return reservations.get(`${claim.namespace}/${claim.name}`) ?? reservations.get(claim.name)
 }
 
-/** An address, or where prefixes are given out also a CIDR. Any spelling of it will do. */
 function parseRequest(pool: Pool, text: string): IP | Refusal {
-  const isPrefix = pool.bits < bitsOf(pool.family)
-  const cidr = isPrefix && text.includes('/') ? parseCIDR(text) : undefined
-  if (isMalformed(cidr)) return refuse('NotAnAddress', `the claim asks for ${cidr.malformed}`)
-  const ip = cidr?.ip ?? parseIP(text)
-  if (isMalformed(ip)) return refuse('NotAnAddress', `the claim asks for ${ip.malformed}`)
+  const asked = parseWish(text, pool.bits < bitsOf(pool.family))
+  if (isMalformed(asked)) {
+    return refuse('NotAnAddress', `what the claim asks for cannot be read: ${asked.malformed}`)
+  }
+  const { ip, bits } = asked
   if (ip.family !== pool.family) return wrongFamily(pool, toIPText(ip))
-  const block = { ip, bits: pool.bits }
-  const base = firstIP(block)
-  if (isSameIP(ip, base) && (cidr === undefined || cidr.bits === pool.bits)) return ip
+  const base = firstIP({ ip, bits: pool.bits })
+  if (isSameIP(ip, base) && (bits === undefined || bits === pool.bits)) return ip
   const advice = `ask for ${toCIDRText({ ip: base, bits: pool.bits })}`
   return refuse('NotCanonical', `${poolText(pool.identity)} gives out prefixes of ${pool.bits} bits: ${advice}`)
 }

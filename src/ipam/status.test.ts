@@ -90,6 +90,22 @@ describe('a pool says', () => {
     expect(said(aPool({ ...spec, overlapPolicy: 'off' }), new SpaceIndex(), [beside])).toHaveLength(2)
   })
 
+  test('what its reader can do about an overlap, in fields that the kind of pool has', () => {
+    const messageOf = (kind: string): string | undefined => {
+      const [pool, other] = ['vms', 'others'].map(name =>
+        aPool({ addresses: ['10.0.0.0/24'], prefix: 24 }, { kind, name }),
+      )
+      if (pool === undefined || other === undefined) return undefined
+      return conditionsOfPool(seenOf(pool, new SpaceIndex(), [other])).find(({ type }) => type === 'Overlapping')
+        ?.message
+    }
+    expect(messageOf('AddressPool')).toMatch(/give both pools the same spec\.space, or set spec\.overlapPolicy to off/)
+    expect(messageOf('InClusterIPPool')).toMatch(
+      /take it out of one of the pools, or make them AddressPools or ClusterAddressPools of one spec\.space$/,
+    )
+    expect(messageOf('InClusterIPPool')).not.toContain('overlapPolicy')
+  })
+
   test('nothing of the names of other namespaces', () => {
     const pool = aPool(spec)
     const secret = aPool(spec, { name: 'secret', namespace: 'elsewhere' })

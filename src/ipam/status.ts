@@ -1,6 +1,7 @@
 // What is said about a claim and about a pool, computed whole from what was seen: the same seen, the same bytes. Only when
 // a condition came about depends on what was said before (`setCondition`).
 
+import { addressPoolKind, clusterAddressPoolKind } from '../api/address-pool.ts'
 import { type Condition, type ConditionFact, setCondition } from '../api/condition.ts'
 import { claimReasons, mooringGroup, readyCondition } from '../api/names.ts'
 import type { Identity } from '../api/object.ts'
@@ -90,15 +91,22 @@ function exhaustionOf({ capacity }: PoolSeen): ConditionFact {
 function overlapOf(pool: Pool, overlaps: readonly Overlap[]): ConditionFact {
   if (overlaps.length === 0) return { type: 'Overlapping', status: 'False', reason: 'NoOverlap', message: '' }
   const isRisk = overlaps.some(({ sharesSpace }) => !sharesSpace)
-  const advice = isRisk
-    ? 'an address may be held twice: give both pools the same spec.space, or set spec.overlapPolicy to off if that is meant'
-    : 'each address is still held once, but both pools count it'
+  const advice = isRisk ? riskAdvice(pool) : 'each address is still held once, but both pools count it'
   return {
     type: 'Overlapping',
     status: 'True',
     reason: isRisk ? 'AddressesShared' : 'AddressesSharedInSpace',
     message: `${overlaps.map(overlap => overlapText(pool, overlap)).join('; ')}: ${advice}`,
   }
+}
+
+/** The in-cluster kinds have neither a space nor a policy to set. */
+function riskAdvice({ identity }: Pool): string {
+  if (identity.apiGroup === mooringGroup) {
+    return 'an address may be held twice: give both pools the same spec.space, or set spec.overlapPolicy to off if that is meant'
+  }
+  const kinds = `${addressPoolKind.kind}s or ${clusterAddressPoolKind.kind}s`
+  return `an address may be held twice: take it out of one of the pools, or make them ${kinds} of one spec.space`
 }
 
 /** A pool of another namespace is not named to the readers of this one. */

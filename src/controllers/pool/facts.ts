@@ -42,6 +42,7 @@ export interface ReviewFacts {
   isHeld(pool: Identity): boolean
   pools(): Iterable<Pool>
   poolOfClaim(namespace: string, name: string): PoolReference | undefined
+  addressOfReport(namespace: string, name: string): string | undefined
 }
 
 export function reviewFacts(caches: Caches): ReviewFacts {
@@ -53,6 +54,11 @@ export function reviewFacts(caches: Caches): ReviewFacts {
       const object = caches.claims.get(`${namespace}/${name}`)
       const claim = object && claimOf(object)
       return claim === undefined || isMalformed(claim) ? undefined : claim.poolRef
+    },
+    addressOfReport(namespace, name) {
+      const object = caches.reports.get(`${namespace}/${name}`)
+      const report = object && reportOf(object)
+      return report === undefined || isMalformed(report) ? undefined : report.address
     },
   }
 }
