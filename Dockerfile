@@ -1,0 +1,27 @@
+# The image, for who has a container builder. `npm run image` makes one without.
+
+FROM node:22-bookworm-slim AS build
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+COPY dashboard/package.json dashboard/
+RUN npm ci
+COPY tsconfig.json tsconfig.build.json ./
+COPY src src
+RUN npm run build && rm -f dist/.tsbuildinfo && find dist -name '*.map' -delete
+
+FROM node:22-bookworm-slim AS packages
+WORKDIR /src
+COPY package.json package-lock.json .npmrc ./
+COPY dashboard/package.json dashboard/
+RUN npm ci --omit=dev && rm -rf node_modules/@mooring
+
+# Node and its libraries, and nothing that could be run but it.
+FROM gcr.io/distroless/nodejs22-debian12:nonroot
+WORKDIR /app
+COPY --from=packages /src/node_modules node_modules
+COPY --from=build /src/dist dist
+COPY config/crd config/crd
+COPY package.json LICENSE ./
+ENV NODE_ENV=production
+USER 65532:65532
+ENTRYPOINT ["/nodejs/bin/node", "/app/dist/main.js"]

@@ -1,0 +1,62 @@
+// The program compiled and put into an image, in memory.
+
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { toLayers, user } from './contents.ts'
+import { type Image, toImage } from './oci.ts'
+
+const repository = fileURLToPath(new URL('../../', import.meta.url))
+
+const architectures = { x64: 'amd64', arm64: 'arm64' } as const
+
+export interface BuiltImage extends Image {
+  /** `mooring:v0.1.0` */
+  readonly name: string
+}
+
+export function buildImage(): BuiltImage {
+  const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string }
+  const architecture = architectures[process.arch as keyof typeof architectures]
+  if (process.platform !== 'linux' || !architecture) {
+    throw new Error(
+      `an image is made of the Node that makes it, and this one is for ${process.platform} ${process.arch}`,
+    )
+  }
+  const dist = mkdtempSync(join(tmpdir(), 'mooring-image-'))
+  try {
+    compile(dist)
+    const name = `mooring:v${version}`
+    const image = toImage({
+      layers: toLayers({ repository, dist, node: process.execPath }),
+      entrypoint: ['/usr/bin/node', '/app/dist/main.js'],
+      user: `${user.id}:${user.id}`,
+      workingDir: '/app',
+      env: ['PATH=/usr/bin', 'NODE_ENV=production'],
+      labels: {
+        'org.opencontainers.image.title': 'mooring',
+        'org.opencontainers.image.version': version,
+        'org.opencontainers.image.licenses': 'Apache-2.0',
+      },
+      architecture,
+      name,
+      // A time would make every build another image. SOURCE_DATE_EPOCH is how others agree on one.
+      createdSeconds: Number(process.env.SOURCE_DATE_EPOCH ?? 0),
+    })
+    return { ...image, name }
+  } finally {
+    rmSync(dist, { recursive: true, force: true })
+  }
+}
+
+function compile(dist: string): void {
+  const compiler = join(repository, 'node_modules', '.bin', 'tsc')
+  const args = ['-p', join(repository, 'tsconfig.build.json'), '--outDir', dist, '--incremental', 'false']
+  const { status, stdout } = spawnSync(compiler, [...args, '--tsBuildInfoFile', 'null'], { encoding: 'utf8' })
+  if (status !== 0) throw new Error(`tsc ended with ${status}:\n${stdout}`)
+  const types = join('apiserver', 'builtin', 'types.json')
+  mkdirSync(join(dist, types, '..'), { recursive: true })
+  copyFileSync(join(repository, 'src', types), join(dist, types))
+}
