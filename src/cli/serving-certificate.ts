@@ -26,9 +26,9 @@ export interface CertificateFiles {
   follow(signal: AbortSignal): Promise<void>
 }
 
-/** The kubelet brings a changed Secret within a minute or so; whoever waits for the first one waits less. */
-const lookMs = 10_000
-const lookWhileMissingMs = 1_000
+/** Two small files: looking is cheaper than being told by some file systems and not by others. */
+const lookMs = 2_000
+const lookWhileMissingMs = 500
 
 export function createCertificateFiles(options: CertificateFilesOptions): CertificateFiles {
   const { clock, log, onChange } = options

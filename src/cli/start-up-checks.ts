@@ -38,7 +38,8 @@ export interface Lack {
   readonly reason: string
 }
 
-const askAgainMs = 5_000
+/** What is missing is asked for again, and nothing else. */
+const askAgainMs = 2_000
 /** A right that was taken away later is noticed by whoever needs it; this is for who looks at `/readyz`. */
 const lookAgainMs = 10 * 60_000
 /** Questions under way at once. */
@@ -79,25 +80,18 @@ export class StartUpChecks {
 
   /** Looks again and again until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options
+    const { clock, kinds, rights } = this.#options
+    const everything: readonly Question[] = [
+      ...kinds.map(wanted => () => this.#lookForKind(wanted)),
+      ...rights.map(right => () => this.#askForRight(right)),
+    ]
+    let open = everything
     while (!signal.aborted) {
-      const lacks = await this.#look()
+      const { lacks, open: left } = await ask(open)
       if (signal.aborted) return
       this.#note(lacks)
-      await pause(clock, lacks.length === 0 ? lookAgainMs : askAgainMs, signal)
-    }
-  }
-
-  async #look(): Promise<Lack[]> {
-    const { kinds, rights } = this.#options
-    try {
-      const found = await inTurns([
-        ...kinds.map(wanted => () => this.#lookForKind(wanted)),
-        ...rights.map(right => () => this.#askForRight(right)),
-      ])
-      return found.filter(lack => lack !== undefined)
-    } catch (error) {
-      return [toUnanswered(error)]
+      open = left.length === 0 ? everything : left
+      await pause(clock, left.length === 0 ? lookAgainMs : askAgainMs, signal)
     }
   }
 
@@ -201,12 +195,24 @@ function toUnanswered(error: unknown): Lack {
   }
 }
 
-async function inTurns<T>(questions: readonly (() => Promise<T>)[]): Promise<T[]> {
-  const answers: T[] = []
-  const left = questions.entries()
-  const ask = async () => {
-    for (const [at, question] of left) answers[at] = await question()
+/** Answers with what is missing; undefined when it is there. */
+type Question = () => Promise<Lack | undefined>
+
+/** `open` are the questions to ask again. */
+async function ask(questions: readonly Question[]): Promise<{ lacks: Lack[]; open: readonly Question[] }> {
+  const answers = new Map<Question, Lack>()
+  const left = questions.values()
+  const askInTurn = async () => {
+    for (const question of left) {
+      const lack = await question()
+      if (lack !== undefined) answers.set(question, lack)
+    }
   }
-  await Promise.all(Array.from({ length: questionsMax }, ask))
-  return answers
+  try {
+    await Promise.all(Array.from({ length: questionsMax }, askInTurn))
+    const open = questions.filter(question => answers.has(question))
+    return { lacks: open.flatMap(question => answers.get(question) ?? []), open }
+  } catch (error) {
+    return { lacks: [toUnanswered(error)], open: questions }
+  }
 }
