@@ -24,6 +24,7 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['restarts', 'Crashes, restarts, late news'],
   ['versions', 'Older and later kinds'],
   ['reviews', 'Reviews'],
+  ['watched', 'Being watched'],
 ]
 
 export interface Group {
