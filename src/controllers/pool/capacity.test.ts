@@ -42,6 +42,8 @@ async function aDesk({ prunes = false } = {}) {
   const news: News[] = []
   /** Gone from the server, and not yet from the caches. */
   const vanished = new Set<string>()
+  /** Whether somebody else writes to the pool all the time, so that every view is old. */
+  const rush = { isOn: false }
   let version = 100
 
   const cacheOf = (kind: string) => {
@@ -76,7 +78,7 @@ async function aDesk({ prunes = false } = {}) {
     if (before === undefined || vanished.has(keyOfRef(ref)))
       throw new Refusal('gone', { reason: 'NotFound', code: 404 })
     const { uid, resourceVersion } = before.metadata
-    if (options.resourceVersion !== resourceVersion || options.uid !== uid) {
+    if (rush.isOn || options.resourceVersion !== resourceVersion || options.uid !== uid) {
       throw new Refusal('old', { reason: 'Conflict', code: 409 })
     }
     const { metadata = {}, status } = patch as { metadata?: { finalizers?: string[] | null }; status?: object }
@@ -107,6 +109,7 @@ async function aDesk({ prunes = false } = {}) {
     writes,
     news,
     vanished,
+    rush,
     metrics,
     capacity,
     put,
@@ -375,6 +378,18 @@ describe('what is written', () => {
     desk.change(pool, { addresses: ['10.0.0.10-10.0.0.12'], prefix: 24 })
     await desk.clock.advance(1)
     expect(desk.read(pool)?.status).toMatchObject({ ipAddresses: { total: 3 }, observedGeneration: 2 })
+  })
+
+  test('is true again within seconds of a rush of other writers, however long that lasted', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
+    await desk.rest()
+    desk.rush.isOn = true
+    desk.put(aHold(pool, '10.0.0.10'))
+    await desk.clock.advance(10 * 60_000)
+    desk.rush.isOn = false
+    await desk.clock.advance(2_500)
+    expect(desk.read(pool)?.status).toMatchObject({ ipAddresses: { used: 1 } })
   })
 
   test('fails nobody when the pool is gone before its watch says so', async () => {
