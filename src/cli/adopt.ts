@@ -72,18 +72,20 @@ export async function adoptWith(
 }
 
 function refuseMistakes({ from, back, output }: AdoptOptions): void {
-  if (back ? from !== undefined && from !== 'in-cluster' : !sources.includes(from ?? '')) {
-    const advice = back
-      ? '--back leads to the in-cluster provider; the guide says how to go back to Metal3.'
-      : `--from takes one of: ${sources.join(', ')}.`
-    throw new Failure(exitCodes.usage, `mooring adopt cannot do that with --from ${from ?? '(nothing)'}`, advice)
+  const usage = (what: string, advice: string): Failure => new Failure(exitCodes.usage, what, advice)
+  if (back && from !== undefined && from !== 'in-cluster') {
+    const advice = '--back leads to the in-cluster provider; the guide says how to go back to Metal3.'
+    throw usage(`--back does not go together with --from ${from}`, advice)
   }
-  if (outputs.includes(output)) return
-  throw new Failure(
-    exitCodes.usage,
-    `--output does not know ${JSON.stringify(output)}`,
-    `It takes one of: ${outputs.join(', ')}.`,
-  )
+  if (!back && from === undefined) {
+    throw usage('mooring adopt needs --from or --back', `--from takes one of: ${sources.join(', ')}.`)
+  }
+  if (from !== undefined && !sources.includes(from)) {
+    throw usage(`--from does not know ${JSON.stringify(from)}`, `It takes one of: ${sources.join(', ')}.`)
+  }
+  if (!outputs.includes(output)) {
+    throw usage(`--output does not know ${JSON.stringify(output)}`, `It takes one of: ${outputs.join(', ')}.`)
+  }
 }
 
 function reportOf(tools: AdoptTools, options: AdoptOptions): Promise<Report> {

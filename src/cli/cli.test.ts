@@ -75,6 +75,9 @@ describe('the command line', () => {
     [['up', '--unknown'], 'unknown option'],
     [['sail'], 'unknown command'],
     [['backup'], 'missing required argument'],
+    [['adopt'], '--from takes one of: in-cluster, metal3'],
+    [['adopt', '--back', '--from', 'metal3'], 'the guide says how to go back to Metal3'],
+    [['adopt', '--from', 'metal3', '-o', 'xml'], '--output does not know "xml"'],
   ])('refuses %j as a mistake of usage', async (args, message) => {
     const { code, text } = await refusal(mooring(...args))
     expect(text).toContain(message)
