@@ -56,12 +56,16 @@ const isEmpty = (value: unknown): boolean =>
 
 function callAs(observer: Observer, interchangeable: readonly string[]): (text: string) => string {
   const names = new Map<string, string>()
+  const holders = new Map<string, string[]>()
   for (const [name, { spec }] of observer.holds) {
     const { namespace, name: claim = '' } = spec?.claimRef ?? {}
     const holder = interchangeable.includes(claim) ? 'somebody' : `${namespace}/${claim}`
     names.set(name, `{hold of ${holder}}`)
-    names.set(spec?.address ?? '', `{address of ${holder}}`)
+    // In different spaces an address may have several.
+    const address = spec?.address ?? ''
+    holders.set(address, [...(holders.get(address) ?? []), holder])
   }
+  for (const [address, all] of holders) names.set(address, `{address of ${all.toSorted().join(' and ')}}`)
   for (const name of interchangeable) {
     names.set(`default/${name}`, 'default/somebody')
     names.set(`"name":"${name}"`, '"name":"somebody"')

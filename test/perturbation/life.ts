@@ -53,7 +53,7 @@ export class Life {
 
   die(): void {
     this.clock.kill()
-    this.#end.abort()
+    this.#end.abort('the process ended')
   }
 
   /** Resolves when the process can go on; never, when it is gone. */

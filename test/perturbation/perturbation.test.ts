@@ -1,33 +1,45 @@
-// Every scenario in calm weather, with one desk and with two that do not know of each other, and under a sample of faults;
-// that a run repeats; and that desks which are broken on purpose are caught. All plans: `npm run test:perturbation`.
+// Every scenario in calm weather, on the embedded server and on the lean one, and under a sample of faults; that a run
+// repeats; and that desks which are broken on purpose are caught. All plans: `npm run test:perturbation`.
 
+import { readFileSync } from 'node:fs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { scenarios } from '../scenarios/all.ts'
 import { brokenBuilds } from './broken.ts'
 import { calm, type Plan } from './plan.ts'
-import { plansFor } from './plans.ts'
+import { families, plansFor } from './plans.ts'
 import { run } from './run.ts'
 import { claimsComeLate, sampleOf } from './sample.ts'
 import { newborn } from './server.ts'
 
 beforeAll(newborn)
 
-const plansPerScenario = { one: 1, two: 1 }
+/** Of each scenario; one of them on the embedded server. */
+const sampled = 2
 
 describe.each(scenarios.map((scenario, i) => ({ ...scenario, i })))('$name', ({ i, ...scenario }) => {
-  test('comes out the same with one desk, with two, and when something goes wrong', async () => {
-    const one = await run({ scenario, seed: 0, plan: calm(1) })
-    expect(one.violations).toEqual([])
-    const expected = one.endState
-    const two = await run({ scenario, seed: 1, plan: calm(2), expected })
-    expect(two.violations).toEqual([])
-    for (const plan of sampleOf(plansFor(scenario, one.passed, 1), plansPerScenario.one, i)) {
-      expect((await run({ scenario, seed: 0, plan, expected })).violations, plan.name).toEqual([])
+  test('comes out the same on either server, with one desk, with two, and when something goes wrong', async () => {
+    const embedded = await run({ scenario, seed: 0, plan: calm(1), server: 'embedded' })
+    expect(embedded.violations).toEqual([])
+    const expected = embedded.endState
+    const desks = i % 2 === 0 ? 1 : 2
+    const other = await run({ scenario, seed: i, plan: calm(desks), expected })
+    expect(other.violations).toEqual([])
+    const [on, ...others] = sampleOf(plansFor(scenario, other.passed, desks), sampled, i)
+    if (on !== undefined) {
+      const { violations } = await run({ scenario, seed: i, plan: on, expected, server: 'embedded' })
+      expect(violations, on.name).toEqual([])
     }
-    for (const plan of sampleOf(plansFor(scenario, two.passed, 2), plansPerScenario.two, i)) {
-      expect((await run({ scenario, seed: 1, plan, expected })).violations, plan.name).toEqual([])
+    for (const plan of others) {
+      expect((await run({ scenario, seed: i, plan, expected })).violations, plan.name).toEqual([])
     }
   })
+})
+
+test('the page about fault plans tells of every family', () => {
+  const page = readFileSync('docs/explanation/fault-plans.md', 'utf8')
+  const told = page.matchAll(/^\| (write|read|event) +\| (.+?) +\| (.+?) +\|$/gm)
+  const rows = [...told].map(([, at, name, what]) => ({ at, name, what }))
+  expect(rows).toEqual(families.map(({ at, name, what }) => ({ at, name, what })))
 })
 
 const [first] = scenarios

@@ -14,15 +14,17 @@ export interface Point {
 }
 
 export type Action =
-  /** The desk is gone, with all that it knew; a new one starts soon after. */
-  | { readonly do: 'crash'; readonly when: 'before' | 'after' }
+  /** The desk is gone, with all that it knew; a new one starts soon after. Answered: it had the answer for one turn. */
+  | { readonly do: 'crash'; readonly when: 'before' | 'after' | 'answered' }
   /** No answer: before anything happened, or after it did. */
   | { readonly do: 'lose'; readonly what: 'request' | 'answer' }
   /** The request arrives twice. The desk sees the second answer at once, or the first while the copy comes late. */
   | { readonly do: 'repeat'; readonly copyAfterMs: number }
   | { readonly do: 'refuse'; readonly refusal: Refusing }
-  /** Somebody else creates an object of that name first. */
-  | { readonly do: 'forestall' }
+  /** This request, or its answer, is under way for so long, and the process goes on meanwhile. */
+  | { readonly do: 'delay'; readonly what: 'request' | 'answer'; readonly forMs: number }
+  /** Somebody creates an object of that name first, in the name of another claim or of none. */
+  | { readonly do: 'forestall'; readonly as: 'another' | 'nobody' }
   /** The process stands still, its clock included, with the request in its hand. */
   | { readonly do: 'freeze'; readonly forMs: number }
   /** This event never comes; the stream is listed again after so long. */
@@ -36,7 +38,7 @@ export type Action =
   | { readonly do: 'rewind'; readonly revisions: number; readonly forMs: number }
 
 export interface Refusing {
-  readonly code: 403 | 409 | 429 | 500 | 503
+  readonly code: 403 | 409 | 429 | 500 | 503 | 504
   /** 0: this request alone. Otherwise all requests like it, or all requests, until then. */
   readonly forMs: number
   readonly scope: 'alike' | 'all'

@@ -1,111 +1,306 @@
-// Plans for every point that an undisturbed run passed. What is left out cannot show anything new: Events, discovery, the
-// first lists of a process.
+// Plans for every point that an undisturbed run passed: each fault of each family, one at a time, and crashes in pairs.
+//
+// What is left out cannot show anything new:
+//
+// - Events, discovery, the first lists of a process: nothing is decided on them that is not decided again.
+// - A crash takes all that a process knew, so two crashes of one desk differ only in the writes it had sent and in the time
+//   of day. Of all points between two of its writes, at one time of day, one is taken. The same holds for a rebirth into
+//   the past: writes sent, time of day, revision of the view.
+// - Events of one kind that are late from another kind's event on are late from their own next event on, which has its
+//   own plan.
+// - What a stream does (ends, breaks, falls silent) is between one desk and its server: one desk is enough.
+// - An object of ours that is found where one was to be created is what a request that arrived twice leaves.
 
 import type { Scenario } from '../scenarios/scenario.ts'
 import type { Action, Fault, Plan, Point } from './plan.ts'
 import type { Passed } from './weather.ts'
 
 const second = 1_000
+/** Less than a request waits for its answer. */
+const late = 20 * second
+/** More than a request waits for its answer. */
+const tooLate = 45 * second
+/** People who do not wait make a delay matter. */
+const impatience = 3 * second
 
-/** Kinds whose order of arrival could matter to a desk. */
-const orderedKinds = ['holds', 'ipaddressclaims', 'ipaddresses', 'addresspools'] as const
-
-interface Named {
+export interface Family {
   readonly name: string
+  /** For people: what goes wrong. */
+  readonly what: string
+  readonly at: Point['at']
   readonly action: Action
-  /** People who do not wait make the delay matter. */
-  readonly patienceMs?: number
+  readonly isImpatient?: boolean
+  /** Where it applies; everywhere if absent. */
+  readonly where?: (point: Passed, desks: 1 | 2) => boolean
 }
 
-const writeFaults = ({ verb, kind }: Passed): Named[] => [
-  { name: 'crash after', action: { do: 'crash', when: 'after' } },
-  { name: 'crash before', action: { do: 'crash', when: 'before' } },
-  { name: 'answer lost', action: { do: 'lose', what: 'answer' } },
-  { name: 'request lost', action: { do: 'lose', what: 'request' } },
-  { name: 'request repeated', action: { do: 'repeat', copyAfterMs: 0 } },
-  { name: 'request repeated late', action: { do: 'repeat', copyAfterMs: 8 * second } },
-  ...(verb === 'create' && kind === 'holds'
-    ? [{ name: 'somebody was quicker', action: { do: 'forestall' } } as const]
-    : []),
-  ...(verb === 'create' ? [] : [refused(409, 0, 'alike'), refused(409, 20 * second, 'alike')]),
-  refused(429, 0, 'alike'),
-  refused(429, 60 * second, 'all'),
-  refused(500, 0, 'alike'),
-  refused(503, 20 * second, 'all'),
-  refused(403, 30 * second, 'alike'),
-  ...frozen,
+type Refused = 403 | 409 | 429 | 500 | 503 | 504
+
+const isCreate = ({ verb }: Passed) => verb === 'create'
+const isChange = ({ verb }: Passed) => verb !== 'create'
+const isReport = ({ verb, kind }: Passed) => verb === 'create' && kind === 'ipaddresses'
+const isAlone = (_: Passed, desks: 1 | 2) => desks === 1
+/** A name, or an address, is free again or somebody else's. */
+const isTurn = ({ kind, name }: Passed) => name.includes('DELETED') || (kind === 'holds' && name.includes('MODIFIED'))
+
+function refused(
+  at: 'write' | 'read',
+  code: Refused,
+  forMs: number,
+  scope: 'alike' | 'all',
+  where?: Family['where'],
+): Family {
+  const howLong = forMs === 0 ? 'once' : `for ${forMs / 1000} s`
+  const whom = forMs === 0 ? 'the request' : scope === 'all' ? 'every request' : 'every request like it'
+  const what = `${whom} is answered ${code}${forMs === 0 ? '' : `, ${howLong}`}`
+  const action: Action = { do: 'refuse', refusal: { code, forMs, scope } }
+  return { name: `${code} ${howLong}`, what, at, action, ...(where && { where }) }
+}
+
+function frozen(at: 'write' | 'read'): Family[] {
+  const action: Action = { do: 'freeze', forMs: tooLate }
+  const what = 'the process stands still with the request in its hand, then goes on'
+  return [
+    { name: 'frozen', what, at, action },
+    { name: 'frozen, people impatient', what: 'the same, and people do not wait', at, action, isImpatient: true },
+  ]
+}
+
+const writeFamilies: readonly Family[] = [
+  {
+    name: 'crash after',
+    what: 'the process ends when the write is done, before it is told',
+    at: 'write',
+    action: { do: 'crash', when: 'after' },
+  },
+  {
+    name: 'crash before',
+    what: 'the process ends before the write is sent',
+    at: 'write',
+    action: { do: 'crash', when: 'before' },
+  },
+  {
+    name: 'crash when answered',
+    what: 'the process ends a moment after it was told that the write is done',
+    at: 'write',
+    action: { do: 'crash', when: 'answered' },
+  },
+  {
+    name: 'answer lost',
+    what: 'the write is done and nobody says so',
+    at: 'write',
+    action: { do: 'lose', what: 'answer' },
+  },
+  {
+    name: 'request lost',
+    what: 'the write is not done and nobody says so',
+    at: 'write',
+    action: { do: 'lose', what: 'request' },
+  },
+  {
+    name: 'request repeated',
+    what: 'the write arrives twice, and the second answer is told',
+    at: 'write',
+    action: { do: 'repeat', copyAfterMs: 0 },
+  },
+  {
+    name: 'request repeated late',
+    what: 'the write arrives once more, seconds later',
+    at: 'write',
+    action: { do: 'repeat', copyAfterMs: 8 * second },
+  },
+  {
+    name: 'another was quicker',
+    what: 'somebody creates an object of that name first, for a claim that is gone',
+    at: 'write',
+    action: { do: 'forestall', as: 'another' },
+    where: isCreate,
+  },
+  {
+    name: 'somebody was quicker',
+    what: 'somebody creates an IPAddress of that name and content first, for nobody',
+    at: 'write',
+    action: { do: 'forestall', as: 'nobody' },
+    where: isReport,
+  },
+  refused('write', 409, 0, 'alike', isChange),
+  refused('write', 409, 20 * second, 'alike', isChange),
+  refused('write', 429, 0, 'alike'),
+  refused('write', 429, 60 * second, 'all'),
+  refused('write', 500, 0, 'alike'),
+  refused('write', 504, 0, 'alike'),
+  refused('write', 503, 20 * second, 'all'),
+  refused('write', 403, 30 * second, 'alike'),
+  ...frozen('write'),
+  {
+    name: 'request late',
+    what: 'this write alone is under way for long; the process goes on, people do not wait',
+    at: 'write',
+    action: { do: 'delay', what: 'request', forMs: late },
+    isImpatient: true,
+  },
+  {
+    name: 'request arrives when given up',
+    what: 'this write arrives after its sender gave it up and went on; people do not wait',
+    at: 'write',
+    action: { do: 'delay', what: 'request', forMs: tooLate },
+    isImpatient: true,
+  },
+  {
+    name: 'answer late',
+    what: 'the write is done, and its answer is under way for long; people do not wait',
+    at: 'write',
+    action: { do: 'delay', what: 'answer', forMs: late },
+    isImpatient: true,
+  },
 ]
 
-const readFaults = (): Named[] => [
-  { name: 'crash before', action: { do: 'crash', when: 'before' } },
-  { name: 'request lost', action: { do: 'lose', what: 'request' } },
-  refused(503, 0, 'alike'),
-  ...frozen,
+const readFamilies: readonly Family[] = [
+  {
+    name: 'crash before',
+    what: 'the process ends before the read is sent',
+    at: 'read',
+    action: { do: 'crash', when: 'before' },
+  },
+  { name: 'request lost', what: 'the read is not answered', at: 'read', action: { do: 'lose', what: 'request' } },
+  refused('read', 429, 0, 'alike'),
+  refused('read', 500, 0, 'alike'),
+  refused('read', 503, 0, 'alike'),
+  ...frozen('read'),
 ]
 
-const eventFaults = (): Named[] => [
-  { name: 'crash', action: { do: 'crash', when: 'before' } },
-  { name: 'stream ends', action: { do: 'cut', how: 'end' } },
-  { name: 'stream breaks inside a line', action: { do: 'cut', how: 'inside' } },
-  { name: 'stream gone', action: { do: 'cut', how: 'gone' } },
-  { name: 'stream falls silent', action: { do: 'cut', how: 'silence' } },
-  { name: 'event swallowed', action: { do: 'drop', relistAfterMs: 60 * second } },
-  { name: 'event doubled', action: { do: 'double' } },
-  { name: 'all events late', action: { do: 'hold', kinds: 'all', forMs: 25 * second } },
+function cut(name: string, what: string, how: 'end' | 'inside' | 'gone' | 'silence'): Family {
+  return { name, what, at: 'event', action: { do: 'cut', how }, where: isAlone }
+}
+
+const eventFamilies: readonly Family[] = [
+  {
+    name: 'crash',
+    what: 'the process ends when it is about to hear of something',
+    at: 'event',
+    action: { do: 'crash', when: 'before' },
+  },
+  cut('stream ends', 'the stream ends in good order', 'end'),
+  cut('stream breaks inside a line', 'the connection breaks in the middle of an event', 'inside'),
+  cut('stream gone', 'the version is too old to go on from', 'gone'),
+  cut('stream falls silent', 'nothing comes any more, and nobody says so', 'silence'),
+  {
+    name: 'event swallowed',
+    what: 'one event never comes, until everything is listed again after a minute',
+    at: 'event',
+    action: { do: 'drop', relistAfterMs: 60 * second },
+  },
+  {
+    name: 'event doubled',
+    what: 'one event comes twice, and once more behind the next',
+    at: 'event',
+    action: { do: 'double' },
+  },
+  {
+    name: 'all events late',
+    what: 'from here on the process hears of nothing for a while, then of everything at once',
+    at: 'event',
+    action: { do: 'hold', kinds: 'all', forMs: 25 * second },
+  },
   {
     name: 'all events late for the impatient',
+    what: 'the same, and people undo meanwhile what they did',
+    at: 'event',
     action: { do: 'hold', kinds: 'all', forMs: 25 * second },
-    patienceMs: 3_000,
+    isImpatient: true,
   },
-  ...orderedKinds.map((kind): Named => {
-    const action: Action = { do: 'hold', kinds: [kind], forMs: 25 * second }
-    return { name: `${kind} late for the impatient`, action, patienceMs: 3 * second }
-  }),
-  ...[1, 4, 10].map((revisions): Named => {
-    const action: Action = { do: 'rewind', revisions, forMs: 15 * second }
-    return { name: `reborn ${revisions} revisions ago`, action }
-  }),
 ]
 
-const frozen: readonly Named[] = [
-  { name: 'frozen', action: { do: 'freeze', forMs: 45 * second } },
-  { name: 'frozen, people impatient', action: { do: 'freeze', forMs: 45 * second }, patienceMs: 3 * second },
-]
-
-function refused(code: 403 | 409 | 429 | 500 | 503, forMs: number, scope: 'alike' | 'all'): Named {
-  const howLong = forMs === 0 ? 'once' : `for ${forMs / 1000} s`
-  return { name: `${code} ${howLong}`, action: { do: 'refuse', refusal: { code, forMs, scope } } }
+/** Of this event's kind alone nothing is heard, while all other kinds come: each kind before and behind each other. */
+const kindLate: Omit<Family, 'action'> = {
+  name: 'its kind late for the impatient',
+  what: 'the process hears of everything but this kind for a while; people do not wait',
+  at: 'event',
+  isImpatient: true,
 }
 
-/** All single faults, and double crashes, at the points that the scenario passed when nothing went wrong. */
-export function plansFor({ needsPatience = false }: Scenario, passed: readonly Passed[], desks: 1 | 2): Plan[] {
-  const plans: Plan[] = []
+const reborn = [1, 4, 10].map((revisions): Family => {
+  const what = `a new process begins with the world ${revisions} writes ago, and is told no better for a while`
+  const action: Action = { do: 'rewind', revisions, forMs: 15 * second }
+  return {
+    name: `reborn ${revisions} writes ago`,
+    what,
+    at: 'event',
+    action,
+    ...(revisions !== 4 && { where: isTurn }),
+  }
+})
+
+const twice: readonly (Omit<Family, 'action'> & { readonly later: number })[] = [1, 2].map(later => ({
+  name: `crash after, and again ${later} later`,
+  what: `the same, and the next process ends likewise ${later === 1 ? 'one write' : 'two writes'} later`,
+  at: 'write',
+  later,
+}))
+
+/** For people. */
+export const families: readonly Omit<Family, 'action'>[] = [
+  ...writeFamilies,
+  ...twice,
+  ...readFamilies,
+  ...eventFamilies,
+  kindLate,
+  ...reborn,
+]
+
+export interface MadePlan extends Plan {
+  /** `write: crash after`. */
+  readonly family: string
+}
+
+export const familyName = ({ at, name }: Pick<Family, 'at' | 'name'>): string => `${at}: ${name}`
+
+/** At the points that the scenario passed when nothing went wrong. */
+export function plansFor(
+  { needsPatience = false }: Scenario,
+  passed: readonly Passed[],
+  desks: 1 | 2,
+): readonly MadePlan[] {
+  const plans: MadePlan[] = []
+  const made = new Set<string>()
+
+  function add(family: Omit<Family, 'action'>, point: Passed, faults: readonly Fault[], sameAs?: string): void {
+    if (family.isImpatient === true && needsPatience) return
+    if (family.where?.(point, desks) === false) return
+    if (sameAs !== undefined && made.has(sameAs)) return
+    if (sameAs !== undefined) made.add(sameAs)
+    plans.push({
+      name: `${describe(point)}: ${family.name}`,
+      family: familyName(family),
+      desks,
+      ...(family.isImpatient === true && { patienceMs: impatience }),
+      faults,
+    })
+  }
+
   for (const point of passed) {
     if (!isOfInterest(point)) continue
-    const faults = point.at === 'write' ? writeFaults(point) : point.at === 'read' ? readFaults() : eventFaults()
-    for (const { name, action, patienceMs } of faults) {
-      if (needsPatience && patienceMs !== undefined) continue
-      plans.push({
-        name: `${describe(point)}: ${name}`,
-        desks,
-        ...(patienceMs !== undefined && { patienceMs }),
-        faults: [{ point: toPoint(point), action }],
-      })
+    const at = toPoint(point)
+    const singles = { write: writeFamilies, read: readFamilies, event: [...eventFamilies, ...reborn] }[point.at]
+    for (const family of singles) add(family, point, [{ point: at, action: family.action }], sameness(point, family))
+    if (point.at === 'event') {
+      add(kindLate, point, [{ point: at, action: { do: 'hold', kinds: [point.kind], forMs: 25 * second } }])
     }
     if (point.at !== 'write') continue
-    for (const later of [1, 2]) {
-      const faultAt = (nth: number): Fault => ({
-        point: { ...toPoint(point), nth },
-        action: { do: 'crash', when: 'after' },
-      })
-      plans.push({
-        name: `${describe(point)}: crash after, and again ${later} later`,
-        desks,
-        faults: [faultAt(point.nth), faultAt(point.nth + later)],
-      })
-    }
+    const crashAt = (nth: number): Fault => ({ point: { ...at, nth }, action: { do: 'crash', when: 'after' } })
+    for (const family of twice) add(family, point, [crashAt(point.nth), crashAt(point.nth + family.later)])
   }
   return plans
+}
+
+/** Two plans of which this is the same make the same history from there on. */
+function sameness(point: Passed, { action }: Family): string | undefined {
+  const { actor, revision, answered } = point
+  const when = action.do === 'crash' && action.when === 'after' ? answered : point
+  if (when === undefined) return undefined
+  if (action.do === 'crash' && action.when !== 'answered') return `${actor} ${when.sent} ${when.atMs}`
+  if (action.do === 'rewind') return `${actor} ${when.sent} ${when.atMs} ${revision - action.revisions}`
+  return undefined
 }
 
 /** What each process does once at its start is disturbed by no plan. */

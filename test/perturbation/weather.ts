@@ -20,7 +20,7 @@ export interface WeatherParts {
   readonly onSent: (call: Call, request: WireRequest) => void
   readonly crash: (view?: OldView) => void
   /** Somebody else creates what the desk is about to create. */
-  readonly forestall: (call: Call, body: string) => Promise<void>
+  readonly forestall: (call: Call, body: string, as: 'another' | 'nobody') => Promise<void>
   readonly revision: () => number
   /** A build that is broken on purpose changes what goes out. */
   readonly distort?: (wire: Wire, weather: Weather) => Wire
@@ -33,6 +33,11 @@ export interface Passed extends Omit<Point, 'kind'> {
   readonly name: string
   /** The newest revision at that moment. */
   readonly revision: number
+  readonly atMs: number
+  /** Writes that this actor had sent before. */
+  readonly sent: number
+  /** The same at the moment when a write was answered. */
+  answered?: { readonly atMs: number; readonly sent: number }
 }
 
 export class Weather {
@@ -84,7 +89,7 @@ export class Weather {
     if (refused !== undefined) return refused
     if (call.verb === 'watch') return this.#watch(request, call, life, wire)
     if (call.kind === 'events') return this.#reach(wire, request, life)
-    const actions = this.#pass(call.isWrite ? 'write' : 'read', call)
+    const { passed, actions } = this.#pass(call.isWrite ? 'write' : 'read', call)
     if (call.isWrite) this.writes++
     this.#parts.note(describeCall(call))
     for (const action of actions) {
@@ -94,6 +99,7 @@ export class Weather {
     await this.#delay()
     const response = await this.#reach(wire, toOldView(request, call, life), life)
     this.#parts.note(`${describeCall(call)} -> ${response.status}`)
+    passed.answered = { atMs: this.#parts.clock.monotonicMs(), sent: this.writes }
     for (const action of actions) {
       const answer = await this.#after(action, request, wire)
       if (answer !== undefined) return answer
@@ -123,7 +129,7 @@ export class Weather {
     const { clock, crash, forestall, revision } = this.#parts
     switch (action.do) {
       case 'crash':
-        if (action.when === 'after') return undefined
+        if (action.when !== 'before') return undefined
         crash()
         return never()
       case 'lose':
@@ -136,8 +142,10 @@ export class Weather {
         return toRefusal(refusal.code)
       }
       case 'forestall':
-        if (call.verb === 'create') await forestall(call, request.body ?? '')
+        if (call.verb === 'create') await forestall(call, request.body ?? '', action.as)
         return undefined
+      case 'delay':
+        return this.#late(action, request, wire)
       case 'freeze':
         life.freeze()
         clock.setTimer(action.forMs, () => life.thaw())
@@ -155,10 +163,35 @@ export class Weather {
     }
   }
 
+  /** Who sent it may give up meanwhile; it arrives all the same. */
+  async #late(
+    { what, forMs }: Extract<Action, { do: 'delay' }>,
+    request: WireRequest,
+    wire: Wire,
+  ): Promise<WireResponse> {
+    const { clock } = this.#parts
+    const underWay = () => new Promise<void>(resolve => clock.setTimer(forMs, resolve))
+    const { signal, ...rest } = request
+    const exchange = async () => {
+      if (what === 'request') await underWay()
+      const response = await wire({ ...rest, signal: new AbortController().signal })
+      if (what === 'answer') await underWay()
+      return response
+    }
+    const givenUp = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(new WireError('given up', true)), { once: true })
+    })
+    return Promise.race([exchange(), givenUp])
+  }
+
   async #after(action: Action, request: WireRequest, wire: Wire): Promise<WireResponse | undefined> {
     switch (action.do) {
       case 'crash':
         if (action.when === 'before') return undefined
+        if (action.when === 'answered') {
+          setImmediate(() => this.#parts.crash())
+          return undefined
+        }
         this.#parts.crash()
         return never()
       case 'lose':
@@ -184,18 +217,21 @@ export class Weather {
   }
 
   /** Counts the point and answers what the plan has for it. */
-  #pass(at: Point['at'], { verb, kind, namespace, name }: Call): Action[] {
-    const { actor, plan, revision } = this.#parts
+  #pass(at: Point['at'], { verb, kind, namespace, name }: Call): { passed: Passed; actions: Action[] } {
+    const { actor, plan, revision, clock } = this.#parts
     const nth = this.#count(at)
     const nthOfKind = this.#count(`${at} ${kind}`)
-    this.passed.push({ at, actor, nth, verb, kind, name: `${namespace}/${name}`, revision: revision() })
-    if (this.#isCalm) return []
+    const place = `${namespace}/${name}`
+    const atMs = clock.monotonicMs()
+    const passed: Passed = { at, actor, nth, verb, kind, name: place, revision: revision(), atMs, sent: this.writes }
+    this.passed.push(passed)
+    if (this.#isCalm) return { passed, actions: [] }
     const faults = plan.faults.filter(({ point }) => {
       if (point.at !== at || point.actor !== actor) return false
       return point.kind === undefined ? point.nth === nth : point.kind === kind && point.nth === nthOfKind
     })
     for (const { action } of faults) this.#parts.note(`fault: ${JSON.stringify(action)}`)
-    return faults.map(({ action }) => action)
+    return { passed, actions: faults.map(({ action }) => action) }
   }
 
   #count(what: string): number {
@@ -214,14 +250,14 @@ export class Weather {
 
   async #watch(request: WireRequest, call: Call, life: Life, wire: Wire): Promise<WireResponse> {
     const stop = new AbortController()
-    const abort = () => stop.abort()
+    const abort = () => stop.abort(ended)
     request.signal.addEventListener('abort', abort, { once: true })
     life.end.addEventListener('abort', abort, { once: true })
     const response = await this.#reach(wire, { ...request, signal: stop.signal }, life)
     if (typeof response.body === 'string') return response
     const stream = new Stream(call.kind, life, () => {
       this.#streams.delete(stream)
-      stop.abort()
+      stop.abort(ended)
     })
     this.#streams.add(stream)
     const onStop = () => {
@@ -253,7 +289,7 @@ export class Weather {
     const { type, object } = JSON.parse(line) as { type: string; object: { metadata?: { name?: string } } }
     if (type === 'BOOKMARK') return stream.push(line, this.#isHeld(stream.kind))
     const name = object.metadata?.name ?? ''
-    const actions = this.#pass('event', { ...call, verb: 'watch', name: `${type} ${name}` })
+    const { actions } = this.#pass('event', { ...call, verb: 'watch', name: `${type} ${name}` })
     this.#parts.note(`event ${call.kind} ${type} ${name}`)
     for (const action of actions) {
       switch (action.do) {
@@ -304,6 +340,9 @@ export class Weather {
     for (const stream of this.#streams) if (stream.kind === kind) stream.cut('gone', '')
   }
 }
+
+/** Said with every end, for without a word Node makes an error of its own, which takes long. */
+const ended = new WireError('the stream ended', true)
 
 const gone = JSON.stringify({
   type: 'ERROR',
@@ -406,6 +445,7 @@ const reasons = {
   429: 'TooManyRequests',
   500: 'InternalError',
   503: 'ServiceUnavailable',
+  504: 'Timeout',
 } as const
 
 export function toRefusal(code: Refusing['code']): WireResponse {

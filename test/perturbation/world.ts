@@ -150,7 +150,7 @@ export class PerturbedWorld {
       note: text => this.note(actor, text),
       onSent: (call, request) => this.#checkWrite(actor, call, request),
       crash: view => this.restart(actor, view),
-      forestall: (call, body) => this.#forestall(call, body),
+      forestall: (call, body, as) => this.#forestall(call, body, as),
       revision: () => server.revision,
       ...(distort && { distort }),
     })
@@ -240,17 +240,36 @@ export class PerturbedWorld {
       this.say(`${actor}: ${describeCall(call)} carries no uid and version`)
   }
 
-  /** A hold of the same name appears, of a claim that nobody knows. */
-  async #forestall({ kind }: Call, body: string): Promise<void> {
-    if (kind !== 'holds') return
-    const hold = JSON.parse(body) as { metadata: object; spec: { claimRef: object } }
-    const uid = '00000000-0000-4000-8000-000000000000'
-    const claimRef = { ...hold.spec.claimRef, name: 'a-stranger', uid }
-    const metadata = { ...hold.metadata, labels: { 'mooring.dev/claim-uid': uid } }
-    await this.server.admin.request('POST', '/apis/mooring.dev/v1alpha1/holds', {
-      ...hold,
-      metadata,
-      spec: { ...hold.spec, claimRef },
+  /** A hold or an IPAddress of the same name appears, of a claim that nobody knows, or of nobody. */
+  async #forestall({ kind, namespace }: Call, body: string, as: 'another' | 'nobody'): Promise<void> {
+    const { spec, metadata, ...rest } = JSON.parse(body) as Forestalled
+    const uid = '00000000-0000-4000-8000-ffffffffffff'
+    if (kind === 'holds') {
+      const labels = { 'mooring.dev/claim-uid': uid }
+      await this.server.admin.request('POST', '/apis/mooring.dev/v1alpha1/holds', {
+        ...rest,
+        metadata: { ...metadata, labels },
+        spec: { ...spec, claimRef: { ...spec.claimRef, name: 'a-stranger', uid } },
+      })
+      return
+    }
+    const claims = metadata.ownerReferences?.filter(owner => owner.kind === 'IPAddressClaim') ?? []
+    const { ownerReferences: _, finalizers: __, ...bare } = metadata
+    const ownerReferences = claims.map(owner => ({ ...owner, uid }))
+    await this.server.admin.request('POST', `${reportsPath}/namespaces/${namespace}/ipaddresses`, {
+      ...rest,
+      metadata: as === 'nobody' ? bare : { ...metadata, ownerReferences },
+      spec,
     })
   }
+}
+
+const reportsPath = '/apis/ipam.cluster.x-k8s.io/v1beta2'
+
+interface Forestalled {
+  readonly metadata: {
+    readonly ownerReferences?: readonly { readonly kind: string; readonly uid: string }[]
+    readonly finalizers?: readonly string[]
+  }
+  readonly spec: { readonly claimRef?: object }
 }

@@ -74,6 +74,25 @@ export const claimScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'a machine wants an address of each family, and one pool is full',
+    async play(people) {
+      await people.makePool({ name: 'four', addresses: ['10.0.0.10-10.0.0.12'] })
+      await people.makePool({ name: 'six', addresses: ['fd00::10'], more: { prefix: 64 } })
+      await people.makeClaim('a-4', { pool: 'four', machine: 'a' })
+      await people.makeClaim('a-6', { pool: 'six', machine: 'a' })
+      await people.untilBound('a-4', 'a-6')
+      await Promise.all([
+        people.makeClaim('b-4', { pool: 'four', machine: 'b' }),
+        people.makeClaim('b-6', { pool: 'six', machine: 'b' }),
+      ])
+      await people.untilBound('b-4')
+      await people.untilRefused('b-6', 'PoolExhausted')
+      await people.remove('claim', 'a-4')
+      await people.remove('claim', 'a-6')
+      await people.untilBound('b-4', 'b-6')
+    },
+  },
+  {
     name: 'claims that are deleted before they are bound',
     async play(people) {
       await people.makePool({ addresses: ['10.0.0.10-10.0.0.12'] })
