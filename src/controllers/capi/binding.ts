@@ -303,11 +303,13 @@ async function bind(
     case 'chosen': {
       // Before anything is said on the strength of it, the hold is read where it is kept, and touched: another process that
       // made it just now, and found the address disputed, is too late to give it back.
+      const before = world.caches.holds.get(holdName(pool.space, ip))
       const live = await world.client.get(holdKind, { name: holdName(pool.space, ip) })
       const hold = live && holdOf(live)
       if (live !== undefined) world.caches.holds.learn(live)
       if (hold === undefined || isMalformed(hold) || hold.claim.uid !== claim.metadata.uid || hold.state !== 'held') {
-        if (live === undefined) world.caches.holds.unlearn(holdName(pool.space, ip))
+        // What was made again since the read stays.
+        if (live === undefined && before !== undefined) world.caches.holds.unlearn(before.metadata.name ?? '', before)
         return again()
       }
       await renewHold(world, hold)
@@ -371,10 +373,11 @@ async function report(
   }
   const known = seen.report === undefined ? await createReport(world, claim, pool, address) : undefined
   if (known === undefined) {
+    const before = world.caches.reports.get(`${namespace}/${name}`)
     const object = await world.client.get(reportKind, { namespace, name })
     const found = object && reportOf(object)
     if (object === undefined || found === undefined || isMalformed(found)) {
-      world.caches.reports.unlearn(`${namespace}/${name}`)
+      if (before !== undefined) world.caches.reports.unlearn(`${namespace}/${name}`, before)
       return again()
     }
     world.caches.reports.learn(object)
