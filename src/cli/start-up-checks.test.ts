@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest'
+import { holds, pools } from '../controllers/kinds.ts'
+import type { Client } from '../kube/client.ts'
+import type { Kind } from '../kube/object.ts'
+import { Refusal } from '../kube/refusal.ts'
+import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
+import { createLog } from '../telemetry/log.ts'
+import type { SingleRight } from './rights.ts'
+import { StartUpChecks } from './start-up-checks.ts'
+
+const patch: SingleRight = {
+  verb: 'patch',
+  group: 'mooring.dev',
+  resource: 'holds',
+  namespace: '',
+  without: 'nothing is held',
+  isNeeded: true,
+}
+const event: SingleRight = { ...patch, verb: 'create', resource: 'events', without: 'nothing is told', isNeeded: false }
+
+function aCluster() {
+  const clock = new VirtualClock()
+  const allowed = new Set(['patch holds', 'create events'])
+  const served = new Map<string, string[]>([['holds', ['v1alpha1']]])
+  const cluster = { isAway: false, questions: 0 }
+  const lines: { level: string; msg: string; [field: string]: unknown }[] = []
+  const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
+  const create = async (_: Kind, object: object) => {
+    cluster.questions++
+    if (cluster.isAway) throw new Refusal('no answer', { reason: 'Unreachable', code: 0 })
+    const { resourceAttributes } = (object as { spec: { resourceAttributes: SingleRight } }).spec
+    return { ...object, status: { allowed: allowed.has(`${resourceAttributes.verb} ${resourceAttributes.resource}`) } }
+  }
+  const [pool] = pools
+  const checks = new StartUpChecks({
+    client: { create } as unknown as Pick<Client, 'create'>,
+    served: async kind => served.get(kind.plural) ?? [],
+    clock,
+    log,
+    kinds: [
+      { kind: holds, isNeeded: true, comesWith: 'us' },
+      ...(pool === undefined ? [] : [{ kind: pool, isNeeded: false, comesWith: 'us' }]),
+    ],
+    rights: [patch, event],
+  })
+  const stop = new AbortController()
+  // The story first says what is missing.
+  const running = Promise.resolve().then(() => checks.run(stop.signal))
+  return { clock, allowed, served, cluster, lines, checks, stop, running }
+}
+
+const levels = (lines: readonly { level: string; msg: string }[]) => lines.map(({ level, msg }) => `${level}: ${msg}`)
+
+describe('checks at the start', () => {
+  test('say what can come later, and pass without it', async () => {
+    const { checks, lines, served, clock } = aCluster()
+    expect(checks.reasons()).toEqual(['it was not checked yet what is there in the cluster'])
+    await settle()
+    expect(checks.reasons()).toEqual([])
+    expect(levels(lines)).toEqual(['info: a kind is missing', 'info: every kind and right that is needed is there'])
+    served.set('addresspools', ['v1alpha1'])
+    await clock.advance(10_000)
+    expect(levels(lines).at(-1)).toBe('info: what was missing is there now')
+  })
+
+  test('do not pass without what is needed, ask for it alone, and pass when it is there', async () => {
+    const { checks, lines, served, allowed, cluster, clock } = aCluster()
+    served.set('holds', ['v2'])
+    allowed.delete('patch holds')
+    await settle()
+    expect(checks.reasons()).toEqual([
+      'holds.mooring.dev is served as v2 only: it comes with us',
+      'may not patch holds.mooring.dev: without it, nothing is held',
+    ])
+    let hasPassed = false
+    void checks.passed(new AbortController().signal).then(() => {
+      hasPassed = true
+    })
+    const before = cluster.questions
+    await clock.advance(60_000)
+    // One right is missing, and nothing was said twice.
+    expect(cluster.questions - before).toBe(30)
+    expect(levels(lines)).toEqual(['error: a kind is missing', 'info: a kind is missing', 'error: a right is missing'])
+    expect(hasPassed).toBe(false)
+    served.set('holds', ['v1alpha1'])
+    allowed.add('patch holds')
+    await clock.advance(5_000)
+    expect(hasPassed).toBe(true)
+  })
+
+  test('a right that is only missed is told as an error, and does not hold anything up', async () => {
+    const { checks, lines, allowed } = aCluster()
+    allowed.delete('create events')
+    await settle()
+    expect(checks.reasons()).toEqual([])
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 'error', verb: 'create', without: 'nothing is told' }),
+    )
+  })
+
+  test('wait for a server that is away, and forget nothing when it goes away later', async () => {
+    const { checks, cluster, lines, served, clock } = aCluster()
+    served.set('addresspools', ['v1alpha1'])
+    cluster.isAway = true
+    await settle()
+    expect(checks.reasons()).toEqual(['the API server does not say what is there: no answer'])
+    cluster.isAway = false
+    await clock.advance(5_000)
+    expect(checks.reasons()).toEqual([])
+    cluster.isAway = true
+    await clock.advance(3_600_000)
+    expect(checks.reasons()).toEqual([])
+    expect(levels(lines)).toContain('error: the API server does not say what is there')
+  })
+
+  test('end when they are told to, and whoever waits for them learns why', async () => {
+    const { checks, stop, running, clock, served } = aCluster()
+    served.delete('holds')
+    await settle()
+    const waiting = new AbortController()
+    const passed = checks.passed(waiting.signal)
+    waiting.abort(new Error('enough'))
+    await expect(passed).rejects.toThrow('enough')
+    stop.abort()
+    await running
+    expect(clock.timers).toBe(0)
+  })
+})

@@ -1,0 +1,143 @@
+// Every right that is shipped is missed by name when it is not there: each verb of each rule is taken away in turn.
+//
+// On the embedded server only what is asked at the start is looked at, by the account itself; on a real one the whole
+// controller is started each time.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Manifest, plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
+import { type Connected, connect } from '../../src/cli/connect.ts'
+import { rights, singleRights } from '../../src/cli/rights.ts'
+import { StartUpChecks } from '../../src/cli/start-up-checks.ts'
+import { realClock } from '../../src/runtime/clock.ts'
+import { createLog } from '../../src/telemetry/log.ts'
+import { aGround, aNamespace, type Ground, until } from './ground.ts'
+import { aReplica, type Line } from './replica.ts'
+
+const options = { ...plainInstall, namespace: 'rights-system', namePrefix: 'rights-' }
+const account = 'rights-controller'
+let ground: Ground
+let kubeconfig: string
+let connected: Connected
+
+beforeAll(async () => {
+  ground = await aGround()
+  await ground.apply(aNamespace(options.namespace), ...toRBAC(options))
+  kubeconfig = await ground.kubeconfigOf(options.namespace, account)
+  connected = connect({ kubeconfig }, 'tester')
+})
+afterAll(async () => {
+  await ground.remove(...toRBAC(options).filter(({ kind }) => String(kind).startsWith('Cluster')))
+  await connected.close()
+  await ground.stop()
+})
+
+interface Rule {
+  readonly apiGroups: readonly string[]
+  readonly resources?: readonly string[]
+  readonly verbs: readonly string[]
+}
+
+interface Taken {
+  readonly verb: string
+  readonly resource: string
+  readonly role: Manifest
+}
+
+/** Every verb of every resource of every role, each with the role that is left without it. */
+function allTaken(): Taken[] {
+  const roles = toRBAC(options).filter(({ kind, metadata }) => {
+    return (kind === 'Role' || kind === 'ClusterRole') && !(metadata as { name: string }).name.endsWith('reader')
+  })
+  return roles.flatMap(role => {
+    const rules = role.rules as readonly Rule[]
+    return rules.flatMap((rule, at) =>
+      (rule.resources ?? []).flatMap(resource =>
+        rule.verbs.map(verb => ({
+          verb,
+          resource: nameOf(rule, resource),
+          role: without(role, rules, at, resource, verb),
+        })),
+      ),
+    )
+  })
+}
+
+function without(role: Manifest, rules: readonly Rule[], at: number, resource: string, verb: string): Manifest {
+  const left = rules.flatMap((rule, index) => {
+    if (index !== at) return [rule]
+    const others = (rule.resources ?? []).filter(one => one !== resource)
+    const verbs = rule.verbs.filter(one => one !== verb)
+    return [
+      ...(others.length > 0 ? [{ ...rule, resources: others }] : []),
+      ...(verbs.length > 0 ? [{ ...rule, resources: [resource], verbs }] : []),
+    ]
+  })
+  return { ...role, rules: left }
+}
+
+/** `ipaddressclaims.ipam.cluster.x-k8s.io/status`. */
+function nameOf({ apiGroups: [group = ''] }: Rule, resource: string): string {
+  const [plural = '', sub] = resource.split('/')
+  return [group === '' ? plural : `${plural}.${group}`, sub].filter(part => part !== undefined).join('/')
+}
+
+const asked = () =>
+  singleRights({ watchedNamespace: '', ownNamespace: options.namespace, isElecting: true, isDiagnosing: true })
+
+/** What the account is told to miss, by nothing but the questions it asks when it starts. */
+async function missed(): Promise<Line[]> {
+  const lines: Line[] = []
+  const log = createLog({ write: line => lines.push(JSON.parse(line) as Line), now: Date.now })
+  const { client, served } = connected
+  const checks = new StartUpChecks({ client, served, clock: realClock, log, kinds: [], rights: asked() })
+  const stop = new AbortController()
+  const running = checks.run(stop.signal)
+  const isChecked = () => !checks.reasons().includes('it was not checked yet what is there in the cluster')
+  await until('it is checked', isChecked)
+  stop.abort()
+  await running
+  return lines.filter(({ level }) => level === 'error')
+}
+
+describe('every right that is shipped', () => {
+  test('is one that the controller asks for, and every one it asks for is shipped', async () => {
+    const shipped = allTaken().map(({ verb, resource }) => `${verb} ${resource}`)
+    const used = rights.flatMap(({ group, resources, verbs }) =>
+      resources.flatMap(resource => verbs.map(verb => `${verb} ${nameOf({ apiGroups: [group], verbs }, resource)}`)),
+    )
+    expect(shipped.toSorted()).toEqual(used.toSorted())
+    expect(await missed()).toEqual([])
+  })
+
+  // Of rules alike the server without sockets between its parts needs to be asked about one: all are asked on a real one.
+  const taken = allTaken()
+  const tried = process.env.MOORING_CONTROLLER_SERVER === 'cluster' ? taken : taken.filter((_, at) => at % 6 === 0)
+
+  test.each(tried.map(one => [one.verb, one.resource, one]))('%s %s is missed by name', async (verb, resource, one) => {
+    const whole = toRBAC(options).find(
+      ({ kind, metadata }) => kind === one.role.kind && JSON.stringify(metadata) === JSON.stringify(one.role.metadata),
+    )
+    await ground.apply(one.role)
+    try {
+      if (ground.isReal) return await startAndMiss(verb, resource)
+      expect(await missed()).toEqual([expect.objectContaining({ msg: 'a right is missing', verb, resource })])
+    } finally {
+      await ground.apply(whole ?? {})
+    }
+  })
+})
+
+async function startAndMiss(verb: string, resource: string): Promise<void> {
+  // Authorizers of a real server learn of a role a moment later.
+  await until('the server has noticed', async () => (await missed()).some(line => line.resource === resource))
+  const replica = await aReplica(kubeconfig)
+  try {
+    const line = await replica.said({ msg: 'a right is missing', verb, resource })
+    expect(line).toMatchObject({ level: 'error', without: expect.any(String), advice: expect.any(String) })
+    const isNeeded = asked().some(right => right.verb === verb && right.without === line.without && right.isNeeded)
+    const { code, text } = await replica.readyz()
+    if (isNeeded) expect([code, text]).toEqual([503, expect.stringContaining(`may not ${verb} ${resource}`)])
+  } finally {
+    await replica.stop()
+  }
+}
