@@ -47,16 +47,16 @@ export interface AdoptTools {
 /** Answers the exit code: 0, or the one that says that something was refused. */
 export async function adopt(options: AdoptOptions, print: (text: string) => void): Promise<number> {
   refuseMistakes(options)
-  const { client, close } = connect(options, 'mooring-adopt')
+  const connected = connect(options, 'mooring-adopt')
   try {
-    return await adoptWith({ client, nowMs: Date.now(), ownLease: leaseName }, options, print)
+    return await adoptWith({ client: connected.client, nowMs: Date.now(), ownLease: leaseName }, options, print)
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     throw new Failure(exitCodes.environment, error.message, 'Check the kubeconfig, and the rights of its user.', {
       cause: error,
     })
   } finally {
-    await close()
+    await connected.close()
   }
 }
 
