@@ -56,7 +56,20 @@ const badSpecs: readonly (readonly [kind: string, spec: Record<string, unknown>,
         [kind, { addresses: ['10.0.0.1'], prefix: 64 }, 'provided prefix is not valid'],
         [kind, { addresses: ['10.0.0.1'], prefix: 129 }, 'should be less than or equal to 128'],
         [kind, { addresses: ['10.0.0.1'], prefix: 24, gateway: 'fd00::1' }, 'gateway and addresses are of mixed'],
-        [kind, { addresses: ['10.0.0.1'], prefix: 24, gateway: 'invalid' }, 'must be an IP address'],
+        ...Object.entries({
+          invalid: 'unable to parse IP',
+          '10.0.0': 'IPv4 address too short',
+          '10.0.0.1.1': 'IPv4 address too long',
+          '10.0.0.256': 'IPv4 field has value >255',
+          '10.0.0.01': 'IPv4 field has octet with leading zero',
+        }).map(
+          ([gateway, problem]) =>
+            [
+              kind,
+              { addresses: ['10.0.0.1'], prefix: 24, gateway },
+              `spec.gateway: Invalid value: "${gateway}": ParseAddr("${gateway}"): ${problem}`,
+            ] as const,
+        ),
         [
           kind,
           { addresses: ['10.0.0.1'], prefix: 24, excludedAddresses: ['fd00::1'] },
@@ -81,6 +94,16 @@ const goodSpecs: readonly Record<string, unknown>[] = [
   { addresses: ['fe80::1%eth0', 'fe80::5-fe80::9'], prefix: 64, gateway: 'fe80::ffff%eth0' },
   { addresses: ['::ffff:10.0.0.1'], prefix: 120 },
   { addresses: ['10.0.0.0/31'], prefix: 31, allocateReservedIPAddresses: true, addressReuseGracePeriodSeconds: 300 },
+]
+
+/** Of other addresses, and second names of those that are tried. */
+const otherNames = [
+  'ip-10-0-0-8',
+  'ip6-fd00-0-0-0-0-0-0-8',
+  'ip6-fd00-0-0-0-0-0-0-09',
+  'ip6-fd00--9',
+  'ip6-fd00-0-0-0-0-0-0-9-0',
+  'ip6-0-0-0-0-0-fffe-a00-9',
 ]
 
 const mergePatch = 'application/merge-patch+json'
@@ -157,16 +180,19 @@ describe('the kinds we define', () => {
     expect(await change(aHold('10.0.0.9'), { spec: { address: '10.0.0.10' } })).toContain('never change')
   })
 
-  test('a hold is accepted as the ledger writes it, and under no other name', async () => {
-    const world = await aWorldWithKinds()
-    for (const address of ['10.0.0.9', 'fd00::9', '::ffff:10.0.0.9']) {
+  test.each(['10.0.0.9', 'fd00::9', '::ffff:10.0.0.9'])(
+    'the hold of %s is accepted as the ledger writes it, and under no other name',
+    async address => {
+      const world = await aWorldWithKinds()
       const hold = aHold(address)
       const { code, text, body } = await world.admin.request('POST', pathOf(hold), hold)
       expect(code, text).toBe(201)
       expect(parseHold(body)).toMatchObject({ address, state: 'held' })
-      const misnamed = { ...hold, metadata: { name: `ip-10-0-0-8.blue` } }
-      if (address !== '10.0.0.9') continue
-      expect((await world.admin.request('POST', pathOf(hold), misnamed)).body.message).toContain('must be named after')
-    }
-  })
+      for (const name of otherNames) {
+        const misnamed = { ...hold, metadata: { name: `${name}.blue` } }
+        const answer = await world.admin.request('POST', pathOf(hold), misnamed)
+        expect([answer.code, answer.body.message]).toEqual([422, expect.stringContaining('must be named after')])
+      }
+    },
+  )
 })
