@@ -3,7 +3,8 @@
 // reported as `Unavailable`, so that a caller says "skipped, because ..." and never mistakes it for a failure.
 
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, renameSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,6 +23,7 @@ const clusterApiVersion = 'v1.14.2'
 const vsphereProviderVersion = 'v1.14.0'
 const vcenterVersion = 'v0.52.0'
 const helmVersion = 'v3.19.5'
+const prometheusVersion = 'v3.5.0'
 
 const moduleAt = (name: string): string => join(repository, 'test', 'real', name)
 const kubernetesModule = moduleAt('kubernetes')
@@ -116,7 +118,7 @@ const recipes = {
   },
   vcenter: {
     module: moduleAt('vcenter'),
-    into: `vcenter-${vcenterVersion}`,
+    into: `vcenter-${vcenterVersion}-${digestOf(moduleAt('vcenter'), 'main.go')}`,
     go: ['build', '-trimpath', '-ldflags', '-s -w'],
     target: '.',
     minutes: 1,
@@ -128,6 +130,13 @@ const recipes = {
     target: 'helm.sh/helm/v3/cmd/helm',
     minutes: 2,
   },
+  promtool: {
+    module: moduleAt('promtool'),
+    into: `prometheus-${prometheusVersion}`,
+    go: ['build', '-trimpath', '-ldflags', '-s -w'],
+    target: 'github.com/prometheus/prometheus/cmd/promtool',
+    minutes: 6,
+  },
 } satisfies Record<string, Recipe>
 
 export type Program = keyof typeof recipes
@@ -135,6 +144,14 @@ export type Program = keyof typeof recipes
 export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
   if (env.MOORING_CACHE) return env.MOORING_CACHE
   return join(env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'mooring')
+}
+
+/** Where the code is ours, it changes while the versions stay. */
+function digestOf(module: string, file: string): string {
+  return createHash('sha256')
+    .update(readFileSync(join(module, file)))
+    .digest('hex')
+    .slice(0, 8)
 }
 
 /** The path of a ready-to-run program; builds it first where it is missing. */

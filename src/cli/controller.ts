@@ -74,6 +74,14 @@ export async function controller(
     )
     // From the socket inwards: reviews are the last to end, for the other replicas' writes ask for them too.
     const reviews = await answerReviews(parts, desks)
+    metrics.gauge(
+      'mooring_webhook_certificate_end_time_seconds',
+      'When the certificate of the reviews ends, in seconds since 1970.',
+      () => {
+        const endsAtMs = reviews.certificate?.endsAtMs
+        return { labels: [], samples: endsAtMs === undefined ? [] : [[[], endsAtMs / 1000]] }
+      },
+    )
     const notReady = () => {
       if (state.isStopping) return ['it is stopping']
       const problem = reviews.certificate?.problem

@@ -22,6 +22,8 @@ export interface CertificateFilesOptions {
 export interface CertificateFiles {
   /** Why no review can be answered; undefined when nothing is wrong. */
   readonly problem: string | undefined
+  /** When the one that is served ends; undefined while there is none. */
+  readonly endsAtMs: number | undefined
   /** Follows the files until the signal is aborted. */
   follow(signal: AbortSignal): Promise<void>
 }
@@ -37,6 +39,7 @@ export function createCertificateFiles(options: CertificateFilesOptions): Certif
     key: join(options.directory, options.keyName),
   }
   let served: ServingCertificate | undefined
+  let endsAtMs: number | undefined
   let problem: string | undefined = `${paths.certificate} was not read yet`
 
   function look(): void {
@@ -47,6 +50,7 @@ export function createCertificateFiles(options: CertificateFilesOptions): Certif
       served = found.certificate
       onChange(served)
       const { subjectAltName, validTo } = new X509Certificate(served.certificate)
+      endsAtMs = Date.parse(validTo)
       log.info('reviews are answered with a new certificate', { names: subjectAltName, until: validTo })
     }
     if (problem !== undefined && problem !== before) {
@@ -57,6 +61,9 @@ export function createCertificateFiles(options: CertificateFilesOptions): Certif
   return {
     get problem() {
       return problem
+    },
+    get endsAtMs() {
+      return endsAtMs
     },
     async follow(signal) {
       while (!signal.aborted) {

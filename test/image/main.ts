@@ -2,7 +2,7 @@
 // nothing else, as nobody in particular. Needs the right to mount and chroot.
 
 import { spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -82,7 +82,17 @@ async function tell(): Promise<void> {
 
   await sentences.it('up serves an API and its desks, writing nothing but its data', async () => {
     const [listen, dashboard] = [await freePort(), await freePort()]
-    const flags = ['--data', '/tmp/data', '--listen', `127.0.0.1:${listen}`, '--dashboard', `127.0.0.1:${dashboard}`]
+    // As a volume would be mounted.
+    mkdirSync(join(root, 'data'))
+    chmodSync(join(root, 'data'), 0o777)
+    const flags = [
+      '--data',
+      '/data/mooring',
+      '--listen',
+      `127.0.0.1:${listen}`,
+      '--dashboard',
+      `127.0.0.1:${dashboard}`,
+    ]
     const [program, args] = inside(['up', ...flags])
     const child = spawn(program, args, { env: { ...process.env, ...bare }, stdio: ['ignore', 'pipe', 'pipe'] })
     let said = ''
@@ -101,7 +111,7 @@ async function tell(): Promise<void> {
       await ended
     }
     const written = await mustRun('find', [root, '-newer', join(dir, 'layer-2.tar'), '-type', 'f'])
-    const elsewhere = written.split('\n').filter(path => path !== '' && !path.startsWith(join(root, 'tmp/data/')))
+    const elsewhere = written.split('\n').filter(path => path !== '' && !path.startsWith(join(root, 'data/')))
     if (elsewhere.length > 0) throw new Error(elsewhere.join('\n'))
   })
 }

@@ -1,12 +1,13 @@
-// `npm run test:install [-- --keep]`: what people install from, as a real API server and helm judge it. Nothing runs in the
+// `npm run test:install [-- --keep]`: what people install from, as a real API server, helm and Prometheus' checker judge it. Nothing runs in the
 // cluster: it has no nodes.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
+import { binary, skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
 import { Sentences } from '../capi/sentences.ts'
+import { tellAlerts } from './alerts.ts'
 import { tellChart } from './chart.ts'
 import { tellApply, tellDryRun } from './plain.ts'
 import { startWorld } from './world.ts'
@@ -17,6 +18,8 @@ const sentences = new Sentences(line => console.log(line))
 const told = { it: sentences.it.bind(sentences) }
 
 try {
+  const promtool = await binary('promtool', line => console.log(line))
+  await sentences.chapter('Alerts', () => tellAlerts(told, promtool, dir))
   const world = await startWorld(dir, line => console.log(line))
   try {
     await sentences.chapter('Manifests, before anything is installed', () => tellDryRun(told, world))
