@@ -29,6 +29,8 @@ export interface ClusterOptions {
 export interface Cluster {
   readonly kubeconfig: string
   readonly url: string
+  /** Where its etcd answers; empty for a cluster that is not ours. */
+  readonly etcdURL: string
   /** Milliseconds from the start of etcd until the API said it is ready. */
   readonly readyAfterMs: number
   /** Process ids by program name; empty for a cluster that is not ours. */
@@ -40,7 +42,7 @@ const readyWithinMs = 90_000
 
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const given = process.env.MOORING_TEST_KUBECONFIG
-  if (given) return { kubeconfig: given, url: '', readyAfterMs: 0, pids: {}, stop: async () => {} }
+  if (given) return { kubeconfig: given, url: '', etcdURL: '', readyAfterMs: 0, pids: {}, stop: async () => {} }
 
   const programs = {
     etcd: await binary('etcd', options.say),
@@ -133,7 +135,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     const pids: Record<string, number> = {}
     for (const one of started) if (one.child.pid !== undefined) pids[one.name] = one.child.pid
     if (options.detached) for (const one of started) one.child.unref()
-    return { kubeconfig, url, readyAfterMs, pids, stop }
+    return { kubeconfig, url, etcdURL, readyAfterMs, pids, stop }
   } catch (error) {
     await stop()
     throw error

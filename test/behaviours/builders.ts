@@ -1,6 +1,7 @@
 // Objects with good defaults, said in the words of the stories: `aClaim().on(pool)`.
 
 import type { KubeObject } from '../../src/kube/object.ts'
+import { coreVersion } from './definitions.ts'
 
 const ipam = 'ipam.cluster.x-k8s.io'
 
@@ -118,7 +119,7 @@ export function ownerReferenceTo({ apiVersion = '', kind = '', metadata }: KubeO
   }
 }
 
-export const aClaim = (version = 'v1beta2'): ClaimDraft =>
+export const aClaim = (version: string = coreVersion): ClaimDraft =>
   claimDraft({
     apiVersion: `${ipam}/${version}`,
     kind: 'IPAddressClaim',
@@ -162,7 +163,7 @@ function clusterDraft(object: Body): ClusterDraft {
 
 export const aCluster = (): ClusterDraft =>
   clusterDraft({
-    apiVersion: 'cluster.x-k8s.io/v1beta2',
+    apiVersion: `cluster.x-k8s.io/${coreVersion}`,
     kind: 'Cluster',
     metadata: { name: nextName('cluster') },
     spec: {},

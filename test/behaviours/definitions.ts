@@ -1,15 +1,35 @@
-// The kinds as they are shipped, read once.
+// The kinds that behaviours are tried with, as they are shipped, or with Cluster API's as they were before v1beta2.
 
-import { readdirSync, readFileSync } from 'node:fs'
-import { parseAllDocuments } from 'yaml'
+import { shippedDefinitions } from '../../scripts/real/kinds.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 
-const folders = ['../../config/crd/', '../../config/crd/cluster-api/'].map(path => new URL(path, import.meta.url))
+interface Definition extends KubeObject {
+  readonly spec: {
+    readonly names: { readonly kind: string }
+    readonly versions: readonly { readonly name: string }[]
+  }
+}
 
-export const definitions: readonly KubeObject[] = folders.flatMap(folder =>
-  readdirSync(folder)
-    .filter(file => file.endsWith('.yaml'))
-    .toSorted()
-    .flatMap(file => parseAllDocuments(readFileSync(new URL(file, folder), 'utf8')))
-    .map(document => document.toJS() as KubeObject),
-)
+/** The newest version in which Cluster API's own kinds are served, and the one that is stored. */
+export type CoreVersion = 'v1beta2' | 'v1beta1'
+
+export const coreVersion: CoreVersion = process.env.MOORING_BEHAVIOURS_CRDS === 'v1beta1' ? 'v1beta1' : 'v1beta2'
+
+const ofClusterAPI: readonly string[] = ['IPAddressClaim', 'IPAddress', 'Cluster']
+
+export const kindIn = (definition: KubeObject): string => (definition as Definition).spec.names.kind
+
+export const isOfClusterAPI = (definition: KubeObject): boolean => ofClusterAPI.includes(kindIn(definition))
+
+/** As Cluster API was before v1beta2. */
+export function withoutV1beta2(definition: KubeObject): KubeObject {
+  if (!isOfClusterAPI(definition)) return definition
+  const { spec } = definition as Definition
+  const versions = spec.versions
+    .filter(({ name }) => name === 'v1beta1')
+    .map(version => ({ ...version, storage: true }))
+  return { ...definition, spec: { ...spec, versions } } as KubeObject
+}
+
+export const definitions: readonly KubeObject[] =
+  coreVersion === 'v1beta1' ? shippedDefinitions.map(withoutV1beta2) : shippedDefinitions

@@ -1,18 +1,11 @@
 // The kinds that behaviours speak of, by the name that an object says of itself.
 
+import { definitionKind } from '../../scripts/real/kinds.ts'
 import { claims, clusters, holds, namespaces, pools, reports } from '../../src/controllers/kinds.ts'
 import { events } from '../../src/kube/events.ts'
-import { defineKind, type Kind, type KubeObject } from '../../src/kube/object.ts'
+import type { Kind, KubeObject } from '../../src/kube/object.ts'
 
 export { claims, clusters, events, holds, reports }
-
-export const definitionKind = defineKind<KubeObject>({
-  group: 'apiextensions.k8s.io',
-  versions: ['v1'],
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-})
 
 const known: readonly Kind[] = [claims, reports, holds, clusters, namespaces, events, definitionKind, ...pools]
 

@@ -1,17 +1,16 @@
 // A world on a server that runs by itself, found by its kubeconfig: a real cluster, or `mooring up`. The desk is in this
-// process; every test has namespaces of its own, and time passes as it does.
+// process; every test has namespaces of its own, and time passes as it does. A test that needs other kinds than the rest
+// gets a server of its own.
 
-import { readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { inject, onTestFinished } from 'vitest'
-import { createClient } from '../../src/kube/client.ts'
-import { createDiscovery } from '../../src/kube/discovery.ts'
-import { findConnection } from '../../src/kube/kubeconfig.ts'
-import { createUndiciWire } from '../../src/kube/wire-undici.ts'
-import { pause, realClock } from '../../src/runtime/clock.ts'
+import { connect } from '../../scripts/real/connect.ts'
+import { pause } from '../../src/runtime/clock.ts'
+import { definitions } from './definitions.ts'
 import { aDesk } from './desk.ts'
 import { kindOf } from './kinds.ts'
-import type { Ground } from './world.ts'
+import { endReviews, reviewWith } from './reviews-on-a-server.ts'
+import { startServer } from './server.ts'
+import type { Ground, WorldOptions } from './world.ts'
 
 /** Undefined: everything in this process. */
 export function serverByEnvironment(): 'embedded' | 'cluster' | undefined {
@@ -19,28 +18,18 @@ export function serverByEnvironment(): 'embedded' | 'cluster' | undefined {
   return name === 'embedded' || name === 'cluster' ? name : undefined
 }
 
-const readFile = (path: string): string | undefined => {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
-}
-
 const run = Math.random().toString(36).slice(2, 7)
 let count = 0
 
-export async function aServerWorld(): Promise<Ground> {
-  const clock = realClock
-  const { kubeconfig } = inject('behaviours')
-  const connection = findConnection({ env: {}, home: homedir(), readFile }, { kubeconfig })
-  const { wire, close } = createUndiciWire({ connection, clock, readFile })
-  const discovery = createDiscovery({ wire, clock, name: 'tester' })
-  const client = createClient({ wire, clock, versionOf: discovery.versionOf, name: 'tester' })
+export async function aServerWorld({ define, isReviewed = false }: WorldOptions): Promise<Ground> {
+  const own = define && (await startServer(define(definitions)))
+  if (own !== undefined) onTestFinished(() => own.stop())
+  const { client, wire, clock, close } = connect(own?.kubeconfig ?? inject('behaviours').kubeconfig)
+  onTestFinished(close)
   const home = `behaviour-${run}-${++count}`
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } }
   await client.create(kindOf(namespace), namespace)
-  onTestFinished(close)
+  if (own === undefined && !isReviewed) await endReviews(client, home)
   const start = async () => {
     const desk = aDesk(wire, clock)
     await desk.start()
@@ -48,6 +37,7 @@ export async function aServerWorld(): Promise<Ground> {
     return desk
   }
   const desk = await start()
+  if (isReviewed) await reviewWith(client, home, () => desk.facts())
   return {
     client,
     clock,

@@ -1,29 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../src/kube/object.ts'
 import { aClaim, aPool } from './builders.ts'
-import { definitions } from './definitions.ts'
+import { definitions, isOfClusterAPI, kindIn, withoutV1beta2 } from './definitions.ts'
 import { aServedClaim, isGone, isServed, readyOf, saysWhy } from './promises.ts'
-import { aWorld, isInProcess } from './world.ts'
-
-interface Definition extends KubeObject {
-  readonly spec: {
-    readonly names: { readonly kind: string }
-    readonly versions: readonly { readonly name: string }[]
-  }
-}
-
-const ofClusterAPI = ['IPAddressClaim', 'IPAddress', 'Cluster']
-const kindIn = (definition: KubeObject): string => (definition as Definition).spec.names.kind
-
-/** As Cluster API was before v1beta2. */
-function withoutV1beta2(definition: KubeObject): KubeObject {
-  if (!ofClusterAPI.includes(kindIn(definition))) return definition
-  const { spec } = definition as Definition
-  const versions = spec.versions
-    .filter(({ name }) => name === 'v1beta1')
-    .map(version => ({ ...version, storage: true }))
-  return { ...definition, spec: { ...spec, versions } } as KubeObject
-}
+import { aWorld } from './world.ts'
 
 /** As it was before that: conditions in one place alone. */
 function withoutNewConditions(definition: KubeObject): KubeObject {
@@ -31,7 +11,7 @@ function withoutNewConditions(definition: KubeObject): KubeObject {
   return JSON.parse(text) as KubeObject
 }
 
-describe.skipIf(!isInProcess)('Where Cluster API serves v1beta1 alone', () => {
+describe('Where Cluster API serves v1beta1 alone', () => {
   test.each([
     ['with conditions in both places', withoutV1beta2],
     ['with conditions in the old place', withoutNewConditions],
@@ -67,13 +47,12 @@ describe.skipIf(!isInProcess)('Where Cluster API serves v1beta1 alone', () => {
   })
 })
 
-describe.skipIf(!isInProcess)('A kind that is installed later', () => {
+describe('A kind that is installed later', () => {
   test('is found, whichever it is, without a restart', async () => {
-    const world = await aWorld({ define: all => all.filter(definition => !ofClusterAPI.includes(kindIn(definition))) })
+    const world = await aWorld({ define: all => all.filter(definition => !isOfClusterAPI(definition)) })
     const pool = await world.create(aPool())
     await world.pass(20_000)
-    for (const definition of definitions.filter(one => ofClusterAPI.includes(kindIn(one))))
-      await world.create(definition)
+    for (const definition of definitions.filter(isOfClusterAPI)) await world.create(definition)
     const claim = aClaim().on(pool)
     await world.eventually(() => world.create(claim))
     await isServed(world, claim, '10.0.1.1')

@@ -56,14 +56,15 @@ export interface WorldOptions {
 }
 
 const lookEveryMs = 100
-const eventuallyMs = 10_000
+/** A server may have much else to do. */
+const eventuallyMs = serverByEnvironment() === undefined ? 10_000 : 30_000
 /** As long as the reference provider's own tests wait before they believe that nothing comes. */
 const alwaysMs = 5_000
 /** On a server time is dear, and each wait has been made in full by the same test in one process. */
 const onServerMsMax = 1_500
 
 export async function aWorld(options: WorldOptions = {}): Promise<World> {
-  const ground = serverByEnvironment() === undefined ? await anInProcessWorld(options) : await aServerWorld()
+  const ground = serverByEnvironment() === undefined ? await anInProcessWorld(options) : await aServerWorld(options)
   return onGround(ground)
 }
 

@@ -2,17 +2,17 @@
 // unchanged, on our server. Claims are bound while the server is killed without warning and started again on the same
 // data; in the end every claim has an address of its own, and deleting the claims leaves no address behind.
 
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, openSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { parseAllDocuments } from 'yaml'
-import { binary, moduleDirectory, skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
+import { moduleDirectory, skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
 import { startCluster } from '../../scripts/real/cluster.ts'
+import type { Provider } from '../../scripts/real/controller.ts'
 import { type Embedded, startEmbedded } from '../../scripts/real/embedded.ts'
+import { startReferenceIpam } from '../../scripts/real/reference-ipam.ts'
 import { type Answer, type Client, connect } from '../conformance/client.ts'
 
 const { values } = parseArgs({
@@ -38,7 +38,6 @@ try {
 
 async function main(): Promise<void> {
   const say = (line: string): void => console.error(line)
-  const manager = await binary('manager', say)
   const definitions = [
     ...definitionsIn(moduleDirectory('sigs.k8s.io/cluster-api-ipam-provider-in-cluster')),
     ...definitionsIn(moduleDirectory('sigs.k8s.io/cluster-api')).filter(isNeeded),
@@ -47,12 +46,12 @@ async function main(): Promise<void> {
   const isEmbedded = values.server !== 'cluster'
   const cluster = isEmbedded ? undefined : await startCluster({ dir, say })
   let embedded = isEmbedded ? await startEmbedded({ dir, args: ['--desks=none'] }) : undefined
-  let provider: ChildProcess | undefined
+  let provider: Provider | undefined
   try {
     const kubeconfig = cluster?.kubeconfig ?? embedded?.kubeconfig ?? ''
     const client = connect(kubeconfig)
     await define(client, definitions)
-    provider = await startProvider(manager, kubeconfig, dir)
+    provider = await startReferenceIpam({ kubeconfig, dir, say })
 
     must(
       await client.create(pools, {
@@ -105,7 +104,7 @@ async function main(): Promise<void> {
     console.log(`all claims and addresses gone in ${seconds(deleting)}`)
     console.log('the reference provider works')
   } finally {
-    provider?.kill('SIGKILL')
+    provider?.signal('SIGKILL')
     await embedded?.stop()
     await cluster?.stop()
     if (process.exitCode === undefined) rmSync(dir, { recursive: true, force: true })
@@ -149,25 +148,6 @@ async function define(client: Client, definitions: Definition[]): Promise<void> 
   )
 }
 
-async function startProvider(manager: string, kubeconfig: string, dir: string): Promise<ChildProcess> {
-  const port = await freePort()
-  const log = openSync(join(dir, 'manager.log'), 'a')
-  const child = spawn(
-    manager,
-    ['--webhook-port=0', '--metrics-bind-address=0', `--health-probe-bind-address=127.0.0.1:${port}`],
-    { env: { ...process.env, KUBECONFIG: kubeconfig }, stdio: ['ignore', log, log] },
-  )
-  await until('the provider is ready', async () => {
-    if (child.exitCode !== null)
-      throw new Error(`the provider ended:\n${readFileSync(join(dir, 'manager.log'), 'utf8')}`)
-    return fetch(`http://127.0.0.1:${port}/readyz`).then(
-      answer => answer.ok,
-      () => false,
-    )
-  })
-  return child
-}
-
 async function bound(client: Client): Promise<string[]> {
   const list = must(await client.get(claims))
   return list.items.flatMap(item => {
@@ -197,15 +177,6 @@ async function inParallel(count: number, workers: number, work: (i: number) => P
       while (next < count) await work(next++)
     }),
   )
-}
-
-function freePort(): Promise<number> {
-  return new Promise(done => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => done(typeof address === 'object' && address ? address.port : 0))
-    })
-  })
 }
 
 function seconds(since: number): string {

@@ -1,0 +1,34 @@
+// A client of a server that runs by itself, as tests and benchmarks use it: the product's own, found by a kubeconfig.
+
+import { readFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { type Client, createClient } from '../../src/kube/client.ts'
+import { createDiscovery } from '../../src/kube/discovery.ts'
+import { findConnection } from '../../src/kube/kubeconfig.ts'
+import type { Wire } from '../../src/kube/wire.ts'
+import { createUndiciWire } from '../../src/kube/wire-undici.ts'
+import { type Clock, realClock } from '../../src/runtime/clock.ts'
+
+export interface Connected {
+  readonly client: Client
+  readonly wire: Wire
+  readonly clock: Clock
+  close(): Promise<void>
+}
+
+export function connect(kubeconfig: string, name = 'tester'): Connected {
+  const clock = realClock
+  const connection = findConnection({ env: {}, home: homedir(), readFile }, { kubeconfig })
+  const { wire, close } = createUndiciWire({ connection, clock, readFile })
+  const discovery = createDiscovery({ wire, clock, name, absentMs: 0 })
+  const client = createClient({ wire, clock, versionOf: discovery.versionOf, name })
+  return { client, wire, clock, close }
+}
+
+function readFile(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return undefined
+  }
+}
