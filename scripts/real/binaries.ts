@@ -22,8 +22,8 @@ export const referenceIpamVersion = 'v1.0.3'
 const clusterApiVersion = 'v1.14.2'
 const vsphereProviderVersion = 'v1.14.0'
 const vcenterVersion = 'v0.52.0'
-const helmVersion = 'v3.19.5'
-const prometheusVersion = 'v3.5.0'
+export const helmVersion = 'v3.19.5'
+export const prometheusVersion = 'v3.5.0'
 
 const moduleAt = (name: string): string => join(repository, 'test', 'real', name)
 const kubernetesModule = moduleAt('kubernetes')

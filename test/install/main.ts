@@ -9,7 +9,7 @@ import { binary, skippedExitCode, Unavailable } from '../../scripts/real/binarie
 import { Sentences } from '../capi/sentences.ts'
 import { tellAlerts } from './alerts.ts'
 import { tellChart } from './chart.ts'
-import { tellApply, tellDryRun } from './plain.ts'
+import { tellApply, tellDryRun, tellUninstall } from './plain.ts'
 import { startWorld } from './world.ts'
 
 const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
@@ -24,7 +24,10 @@ try {
   try {
     await sentences.chapter('Manifests, before anything is installed', () => tellDryRun(told, world))
     await sentences.chapter('The chart', () => tellChart(told, world))
-    await sentences.chapter('kubectl apply', () => tellApply(told, world))
+    await sentences.chapter('kubectl apply, and delete', async () => {
+      await tellApply(told, world)
+      await tellUninstall(told, world)
+    })
   } finally {
     await world.stop()
   }

@@ -1,5 +1,6 @@
 // `kubectl apply`, of the rendered file and of the folder in git.
 
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Sentences } from '../capi/sentences.ts'
 import { expectSame, expectSameObjects, readObjects } from './manifests.ts'
@@ -50,6 +51,25 @@ export async function tellApply({ it }: Told, { kubectl, release }: World): Prom
     const served = JSON.parse(await mustRun('kubectl', [...kubectl, 'get', '--raw', path])) as Served
     const names = served.resources.map(({ name }) => name).filter(name => !name.includes('/'))
     expectSame('kinds of v1alpha1', ['globalinclusterippools', 'inclusterippools'], names.toSorted())
+  })
+}
+
+/** The commands of docs/how-to/install.md. */
+export async function tellUninstall({ it }: Told, { kubectl }: World): Promise<void> {
+  await it('what the guide says uninstalls it leaves the kinds, and nothing else of ours outside its namespace', async () => {
+    const guide = readFileSync('docs/how-to/install.md', 'utf8')
+    const commands = guide.match(/^ *kubectl delete .*$/gm) ?? []
+    expectSame('number of commands', 3, commands.length)
+    for (const command of commands) {
+      const args = command.trim().split(' ').slice(1)
+      await mustRun('kubectl', [...kubectl, ...args, '--wait=false'])
+    }
+    const label = 'cluster.x-k8s.io/provider=ipam-mooring'
+    const kinds = 'crd,clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations'
+    const left = await mustRun('kubectl', [...kubectl, 'get', kinds, '-l', label, '-o', 'name'])
+    const names = left.trim().split('\n')
+    expectSame('what is left', 7, names.filter(name => name.startsWith('customresourcedefinition')).length)
+    expectSame('and nothing more', 7, names.length)
   })
 }
 
