@@ -95,6 +95,30 @@ describe('The numbers that are scraped', () => {
   })
 })
 
+describe('A claim costs the API server', () => {
+  const requests = (world: World) =>
+    ['get', 'list', 'create', 'patch', 'delete'].map(verb =>
+      ['holds.mooring.dev', 'ipaddressclaims.ipam.cluster.x-k8s.io', 'ipaddresses.ipam.cluster.x-k8s.io']
+        .map(resource => numberOf(world, 'mooring_client_requests_total', { verb, resource }) ?? 0)
+        .reduce((sum, count) => sum + count),
+    )
+
+  test('four writes to be bound and five to be released, and no read that is not needed', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    await world.pass(1_000)
+    const [gets = 0, lists = 0, creates = 0, patches = 0, deletes = 0] = requests(world)
+    const claim = await aServedClaim(world, aClaim().on(pool))
+    await world.pass(1_000)
+    expect(requests(world)).toEqual([gets, lists, creates + 2, patches + 2, deletes])
+    await world.delete(claim)
+    await isGone(world, claim)
+    await world.pass(1_000)
+    // The holds and the IPAddress of a claim that goes are asked for where they are kept.
+    expect(requests(world)).toEqual([gets + 1, lists + 1, creates + 2, patches + 5, deletes + 2])
+  })
+})
+
 describe('A released address', () => {
   test('wakes one of the many who wait, the oldest', async () => {
     const world = await aWorld()

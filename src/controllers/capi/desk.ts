@@ -89,7 +89,11 @@ export function addCapiDesk(parts: DeskParts): Desk {
     }),
   )
   const reclaim = manager.addReconciler(
-    defineReconciler({ name: 'hold.reclaim', reconcile: (name, pass) => reconcileHold(name, inPass(pass), scope) }),
+    defineReconciler({
+      name: 'hold.reclaim',
+      reconcile: (name, pass) => reconcileHold(name, inPass(pass), scope),
+      concurrency: bindingConcurrency,
+    }),
   )
 
   addPoolCapacity(manager, { ...world, sharing, metrics })

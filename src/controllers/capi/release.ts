@@ -16,7 +16,7 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import { holds as holdKind, reports as reportKind } from '../kinds.ts'
 import { holdOf, reportOf } from '../parsed.ts'
-import { claimUidLabel, expireHold, parkHold, quarantineHold, removeReport, unguardClaim } from '../steps.ts'
+import { claimUidLabel, parkHold, quarantineHold, removeReport, unguardClaim } from '../steps.ts'
 import type { Seen } from './binding.ts'
 import { sayHandsOff } from './status.ts'
 import { type CapiWorld, type HandsOff, isBoundToAnother, keyOfClaim, whyHandsOff } from './world.ts'
@@ -122,6 +122,6 @@ async function rest(hold: Hold, pool: Pool | undefined, world: CapiWorld): Promi
   if (hold.state === 'quarantined') return
   // A pool on its way out has nobody to protect from a hasty second use.
   const seconds = pool === undefined || pool.isDeleting ? 0 : pool.quarantineSeconds
-  const answer = holdOf(await quarantineHold(world, hold, seconds))
-  if (seconds === 0 && !isMalformed(answer)) await expireHold(world, answer)
+  // Its end is the work of hold.reclaim, which is woken by this write: at once, where there is nothing to wait for.
+  await quarantineHold(world, hold, seconds)
 }
