@@ -210,6 +210,73 @@ describe('mooring up, stopped and started', () => {
   })
 })
 
+describe('mooring controller', () => {
+  test('one that is killed is followed by the other, one that lost its lease ends with 3, one that is told to with 0', async () => {
+    // With its own desks, for the sake of the kinds they install.
+    const { kubeconfig } = await untilReady(up(join(home, 'controlled'), '--desks', 'capi'))
+    const replica = () =>
+      mooring(
+        'controller',
+        `--kubeconfig=${kubeconfig}`,
+        '--leader-elect=true',
+        '--leader-elect-lease-duration=5s',
+        '--leader-elect-renew-deadline=4s',
+        '--leader-elect-retry-period=200ms',
+        '--health-probe-bind-address=127.0.0.1:0',
+        '--diagnostics-address=127.0.0.1:0',
+        '--webhook-port=0',
+      )
+    const first = replica()
+    await heard(first, '"leads"')
+    const second = replica()
+    await heard(second, 'every kind and right that is needed is there')
+    expect(second.complaints()).not.toContain('"leads"')
+    first.child.kill('SIGKILL')
+    await heard(second, '"leads"')
+
+    const remote = connectWith(kubeconfig)
+    const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/mooring-controller'
+    const take = async () => {
+      const { body } = await remote.send('GET', lease)
+      const spec = { holderIdentity: 'thief', leaseDurationSeconds: 3600 }
+      return (await remote.send('PUT', lease, { ...body, spec })).code === 200
+    }
+    // It may be renewed in between.
+    while (!(await take()));
+    expect(await refusal(second)).toMatchObject({
+      code: 3,
+      text: expect.stringContaining('mooring: the lease mooring-controller was lost\n'),
+    })
+
+    expect(await remote.send('DELETE', lease)).toMatchObject({ code: 200 })
+    await remote.close()
+    const third = replica()
+    await heard(third, 'mooring controller is working')
+    await stop(third)
+  }, 180_000)
+
+  test.each([
+    [['--leader-elct'], '(Did you mean --leader-elect?)'],
+    [['--desks', 'none'], '--desks does not know "none"'],
+    [['--profiling', '--insecure-diagnostics'], 'would let anybody slow this process down'],
+    [['--leader-elect-renew-deadline=20s'], 'must grow in this order'],
+    [['--tls-min-version=VersionSSL3'], '--tls-min-version is "VersionSSL3"'],
+  ])('refuses %j as a mistake of usage', async (args, message) => {
+    const { code, text } = await refusal(mooring('controller', ...args))
+    expect(text).toContain(message)
+    expect(code).toBe(2)
+  })
+})
+
+/** Resolves when it has said so. */
+async function heard(process: Process, words: string): Promise<void> {
+  while (!process.complaints().includes(words)) {
+    const { stderr } = process.child
+    await (stderr === null ? process.ended : Promise.race([once(stderr, 'data'), process.ended]))
+    if (process.child.exitCode !== null) throw new Error(`mooring ended: ${process.complaints()}`)
+  }
+}
+
 describe('backup and restore', () => {
   test('a backup of the running server becomes the same API elsewhere, and stays itself', async () => {
     const data = join(home, 'source')
