@@ -14,6 +14,9 @@ export function clusterctlAt(path: string, config: string, home: string): Cluste
           ...process.env,
           // It looks for a newer clusterctl, and keeps what it found, unless told not to.
           CLUSTERCTL_DISABLE_VERSIONCHECK: 'true',
+          // Asked for by the components of the provider for vSphere; its manager is told otherwise.
+          VSPHERE_USERNAME: 'nobody',
+          VSPHERE_PASSWORD: 'nothing',
           XDG_CONFIG_HOME: join(home, 'config'),
           XDG_CACHE_HOME: join(home, 'cache'),
         },

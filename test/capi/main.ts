@@ -15,6 +15,8 @@ import { tellMove } from './move.ts'
 import { Processes } from './processes.ts'
 import { createRepository } from './repository.ts'
 import { Sentences } from './sentences.ts'
+import { startVSphere } from './vcenter.ts'
+import { tellVSphere } from './vsphere.ts'
 
 const { values } = parseArgs({
   options: { only: { type: 'string', default: 'init,move,vsphere' }, keep: { type: 'boolean', default: false } },
@@ -43,7 +45,7 @@ async function main(): Promise<number> {
     process.once(signal, () => void processes.stop().finally(() => process.exit(1)))
   }
   try {
-    const repository = createRepository(join(dir, 'repository'))
+    const repository = createRepository(join(dir, 'repository'), chapters.has('vsphere'))
     const clusterctl = clusterctlAt(await binary('clusterctl'), repository.config, dir)
     if (chapters.has('init')) {
       await sentences.chapter('clusterctl and a new provider', async () => {
@@ -57,6 +59,14 @@ async function main(): Promise<number> {
         const starting = ['here', 'there'].map(name => startManagement(name, dir, processes, clusterctl, repository))
         const [source, target] = await Promise.all(starting)
         if (source && target) await tellMove(sentences, source, target, clusterctl)
+      })
+      await processes.stop()
+    }
+    if (chapters.has('vsphere')) {
+      await sentences.chapter('machines of the provider for vSphere, on a simulated vCenter', async () => {
+        const management = await startManagement('vsphere', dir, processes, clusterctl, repository)
+        const vcenter = await startVSphere(management, processes, clusterctl, repository)
+        await tellVSphere(sentences, management, vcenter)
       })
       await processes.stop()
     }

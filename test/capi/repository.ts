@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
-import { moduleDirectory } from '../../scripts/real/binaries.ts'
+import { moduleDirectory, Unavailable } from '../../scripts/real/binaries.ts'
 import { releaseVersion, writeRelease } from '../../scripts/release/write.ts'
 
 export interface Repository {
@@ -15,15 +15,25 @@ export interface Repository {
   readonly version: string
   /** The same components, with an image of a later version. */
   readonly laterVersion: string
+  /** Of the provider for vSphere, where it is wanted. */
+  readonly vsphereVersion: string
 }
 
-export function createRepository(dir: string): Repository {
-  const core = moduleDirectory('sigs.k8s.io/cluster-api', 'cluster-api')
-  const coreVersion = core.slice(core.lastIndexOf('@') + 1)
-  const coreDir = join(dir, 'cluster-api', coreVersion)
-  mkdirSync(coreDir, { recursive: true })
-  writeFileSync(join(coreDir, 'core-components.yaml'), rendered(join(core, 'core', 'config', 'default')))
-  copyFileSync(join(core, 'metadata.yaml'), join(coreDir, 'metadata.yaml'))
+export function createRepository(dir: string, withVSphere: boolean): Repository {
+  const core = addUpstream(dir, {
+    label: 'cluster-api',
+    module: moduleDirectory('sigs.k8s.io/cluster-api', 'cluster-api'),
+    manifests: 'core/config/default',
+    file: 'core-components.yaml',
+  })
+  const vsphere =
+    withVSphere &&
+    addUpstream(dir, {
+      label: 'infrastructure-vsphere',
+      module: moduleDirectory('sigs.k8s.io/cluster-api-provider-vsphere', 'vsphere'),
+      manifests: 'config/default',
+      file: 'infrastructure-components.yaml',
+    })
 
   const ours = shipped(dir)
   const laterVersion = nextPatch(ours.version)
@@ -44,21 +54,47 @@ export function createRepository(dir: string): Repository {
   writeFileSync(
     config,
     stringify({
+      // Without this a second init that comes soon after the first looks for cert-manager on the internet.
+      'cert-manager': { externallyProvisioned: 'true' },
       providers: [
-        provider('cluster-api', 'CoreProvider', join(coreDir, 'core-components.yaml')),
+        provider('cluster-api', 'CoreProvider', core.components),
+        ...(vsphere ? [provider('vsphere', 'InfrastructureProvider', vsphere.components)] : []),
         provider('mooring', 'IPAMProvider', join(laterDir, 'ipam-components.yaml')),
       ],
     }),
   )
-  return { config, coreVersion, version: ours.version, laterVersion }
+  const vsphereVersion = vsphere ? vsphere.version : ''
+  return { config, coreVersion: core.version, version: ours.version, laterVersion, vsphereVersion }
+}
+
+interface Upstream {
+  readonly label: string
+  /** Where its sources are; the folder ends in its version. */
+  readonly module: string
+  readonly manifests: string
+  readonly file: string
+}
+
+function addUpstream(
+  dir: string,
+  { label, module, manifests, file }: Upstream,
+): { version: string; components: string } {
+  const version = module.slice(module.lastIndexOf('@') + 1)
+  const folder = join(dir, label, version)
+  mkdirSync(folder, { recursive: true })
+  const components = join(folder, file)
+  writeFileSync(components, rendered(join(module, manifests)))
+  copyFileSync(join(module, 'metadata.yaml'), join(folder, 'metadata.yaml'))
+  return { version, components }
 }
 
 /** kubectl brings kustomize; the images it names are never run. */
 function rendered(folder: string): string {
-  const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', folder], {
+  const { status, stdout, stderr, error } = spawnSync('kubectl', ['kustomize', folder], {
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
   })
+  if (error) throw new Unavailable('kubectl is not installed')
   if (status !== 0) throw new Error(`kubectl kustomize ${folder}: ${stderr}`)
   return stdout
 }
