@@ -1,13 +1,13 @@
 // The way back to the in-cluster provider. Claims, IPAddresses and pools are its own objects, with its own finalizers and
 // owners: it goes on with them as they are. What only Mooring understands hinders nobody, but would be wrong when Mooring
 // comes back after others have given out addresses, and keeps the definitions from being removed: holds, with their
-// finalizer, and the choices on claims.
+// finalizer, and the choices on claims with what was told about them.
 //
 // Not a part of the protocol (docs/model): it undoes it, and is for a time in which no desk runs.
 
 import type { Hold } from '../api/hold.ts'
 import { poolOfClaim } from '../api/ip-address-claim.ts'
-import { choiceAnnotation, ipamGroup } from '../api/names.ts'
+import { choiceAnnotation, ipamGroup, networkAnnotation } from '../api/names.ts'
 import { claims as claimKind, holds as holdKind } from '../controllers/kinds.ts'
 import { claimOf, holdOf, reportOf } from '../controllers/parsed.ts'
 import { isSameIP, parseIP } from '../ip/address.ts'
@@ -17,6 +17,9 @@ import type { Client } from '../kube/client.ts'
 import { type KubeObject, keyOf } from '../kube/object.ts'
 import type { Listed } from './in-cluster.ts'
 import type { Verdict } from './verdict.ts'
+
+/** What only Mooring writes on a claim. */
+const ours = [choiceAnnotation, networkAnnotation]
 
 export interface Return {
   readonly verdicts: readonly Verdict[]
@@ -61,7 +64,7 @@ export function planReturn(listed: Listed): Return {
       stays('Contradiction', `the claim has ${claim.choice}, and its IPAddress shows another address`)
     } else if (shown !== undefined) {
       verdicts.push({ ...about, outcome: 'adopted', reason: 'AsIs', message: '' })
-      if (claim.choice !== undefined) choices.push(object)
+      if (ours.some(key => Object.hasOwn(claim.metadata.annotations, key))) choices.push(object)
     }
   }
   const holds: Hold[] = []
@@ -87,7 +90,7 @@ export function planReturn(listed: Listed): Return {
 export async function removeTraces(client: Client, { choices, holds }: Return): Promise<void> {
   for (const { metadata } of choices) {
     const { name = '', namespace, uid, resourceVersion } = metadata
-    const patch = { metadata: { annotations: { [choiceAnnotation]: null } } }
+    const patch = { metadata: { annotations: Object.fromEntries(ours.map(key => [key, null])) } }
     const version = { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) }
     await client.mergePatch(claimKind, { name, ...(namespace && { namespace }) }, patch, version)
   }

@@ -107,6 +107,15 @@ describe('Before Mooring takes over from the in-cluster provider', () => {
       },
     ],
     [
+      'that was made for an earlier claim of the same name',
+      'EarlierClaim',
+      async (world, pool) => {
+        const draft = aClaim().on(pool)
+        const claim = await world.create(draft)
+        await shown(world, draft, '10.0.1.7', [{ ...ownerReferenceTo(claim), uid: 'earlier' }])
+      },
+    ],
+    [
       'that has another name than its claim',
       'NameMismatch',
       async (world, pool) => {
