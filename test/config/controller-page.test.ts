@@ -1,0 +1,44 @@
+// The page about the controller names everything that can be given to it and everything it may do.
+
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { flags, foreignFlags } from '../../src/cli/controller-flags.ts'
+import { rights } from '../../src/cli/rights.ts'
+
+const page = readFileSync('docs/reference/controller.md', 'utf8')
+
+test.each(flags.map(flag => [flag.flag.split(' ')[0] ?? '', flag.shown ?? flag.default]))(
+  'the page explains %s, and its default is %s',
+  (name, value) => {
+    const row = page.split('\n').find(line => new RegExp(`^\\| \`${name}[ [\`]`).test(line)) ?? ''
+    expect(row).not.toBe('')
+    if (value !== '' && value !== undefined && name !== '--webhook-cert-dir')
+      expect(row).toContain(` ${quoted(value)} `)
+  },
+)
+
+/** Defaults that are no value stand as they are. */
+const quoted = (value: unknown) => (/^[\w:.]+$/.test(String(value)) ? `\`${value}\`` : String(value))
+
+test.each(foreignFlags.map(({ flag }) => [flag.split(' ')[0] ?? '']))(
+  'the page names %s, which changes nothing',
+  name => {
+    expect(page).toContain(`\`${name}\``)
+  },
+)
+
+test('the page has every right, in the order of the roles', () => {
+  const rows = page.split('\n').filter(line => /\| (?:yes|no) +\|$/.test(line))
+  const said = rows.map(row => row.split('|').map(cell => cell.trim()))
+  expect(
+    said.map(([, resources, group, verbs, , without, needed]) => [resources, group, verbs, without, needed]),
+  ).toEqual(
+    rights.map(({ resources, group, verbs, without, isNeeded }) => [
+      resources.map(resource => `\`${resource}\``).join(', '),
+      group === '' ? 'core' : `\`${group}\``,
+      verbs.join(' '),
+      without,
+      isNeeded ? 'yes' : 'no',
+    ]),
+  )
+})
