@@ -5,6 +5,7 @@ import type { Client } from '../conformance/client.ts'
 import { must } from './answers.ts'
 import type { Clusterctl } from './clusterctl.ts'
 import {
+  addressesOf,
   addressPool,
   clusterAddressPool,
   createClaim,
@@ -52,11 +53,12 @@ const pools: { readonly ref: PoolRef; readonly spec: object }[] = [
   },
 ]
 
-/** How a claim says whose it is: in its spec, by the older label, or not at all. */
+/** How a claim says whose it is: in its spec, by the older label, or not at all; the last is nobody's, and asks to be moved. */
 const links = {
-  named: { clusterName: cluster },
-  labelled: { labels: { 'cluster.x-k8s.io/cluster-name': cluster } },
-  unlinked: {},
+  named: { clusterName: cluster, isOwned: true },
+  labelled: { labels: { 'cluster.x-k8s.io/cluster-name': cluster }, isOwned: true },
+  unlinked: { isOwned: true },
+  alone: { labels: { 'clusterctl.cluster.x-k8s.io/move': '' }, isOwned: false },
 } as const
 
 const claimCount = pools.length * Object.keys(links).length * 2
@@ -100,6 +102,56 @@ export async function tellMove(
 
   await sayProvisioned(target.client, namespace, cluster)
   await tellOneWay(sentences, target, source, clusterctl, before)
+  await tellClash(sentences, source, target, clusterctl)
+}
+
+const strangers = 'strangers'
+
+/** Two clusters with a pool of the same name gave out the same address, and now the claims meet. */
+async function tellClash(
+  sentences: Sentences,
+  source: Management,
+  target: Management,
+  clusterctl: Clusterctl,
+): Promise<void> {
+  const pool = { kind: globalInClusterIPPool, name: 'twice' }
+  const spec = { addresses: ['10.6.0.10-10.6.0.20'], prefix: 24 }
+  await createPool(source.client, pool, '', spec)
+  await createPool(target.client, pool, '', spec)
+  await createClaim(target.client, { namespace: 'residents', name: 'second', pool })
+  await untilBound(target.client, 'residents', 2)
+  await createNamespace(source.client, strangers)
+  const owner = await createCluster(source.client, strangers, 'red')
+  await createClaim(source.client, { namespace: strangers, name: 'newcomer', pool, owner, clusterName: 'red' })
+  await createClaim(source.client, { namespace: strangers, name: 'neighbour', pool, owner, clusterName: 'red' })
+  const before = await untilBound(source.client, strangers, 2)
+
+  await sentences.it("an address that is somebody else's where it arrives does not stop the move", async () => {
+    await clusterctl(
+      ['move', `--namespace=${strangers}`, `--to-kubeconfig=${target.kubeconfig}`, '-v=5'],
+      source.kubeconfig,
+    )
+  })
+  await sentences.it('the claim that arrived says so, and the other keeps its address', async () => {
+    const path = `${ipam}/v1beta2/namespaces/${strangers}/ipaddressclaims/newcomer`
+    await until('the claim says that its address is in use', async () => {
+      const said = JSON.stringify(must(await target.client.get(path)).status ?? {})
+      return /"status":"False"/.test(said) && /10\.6\.0\.10/.test(said) ? undefined : said
+    })
+    const residents = await untilBound(target.client, 'residents', 2)
+    if (!residents.get('second')?.startsWith('10.6.0.10/')) throw new Error(`the other has ${residents.get('second')}`)
+  })
+  await sentences.it('its neighbour, whose address is free, is served', async () => {
+    await untilSame('the neighbour has its address', `${before.get('neighbour')}`, async () => {
+      return `${(await addressesOf(target.client, strangers)).get('neighbour')}`
+    })
+  })
+  await sentences.it('it is served once the other is gone', async () => {
+    must(await target.client.delete(`${ipam}/v1beta2/namespaces/residents/ipaddressclaims/second`))
+    await untilSame('the newcomer has its address', `${before.get('newcomer')}`, async () => {
+      return `${(await addressesOf(target.client, strangers)).get('newcomer')}`
+    })
+  })
 }
 
 async function tellOneWay(
@@ -148,9 +200,10 @@ async function settle(client: Client): Promise<Map<string, string>> {
   }
   await untilBound(client, namespace, fillers.length)
   for (const { ref } of pools) {
-    for (const [link, wish] of Object.entries(links)) {
+    for (const [link, { isOwned, ...wish }] of Object.entries(links)) {
       for (const number of [1, 2]) {
-        await createClaim(client, { namespace, name: `${ref.name}-${link}-${number}`, pool: ref, owner, ...wish })
+        const name = `${ref.name}-${link}-${number}`
+        await createClaim(client, { namespace, name, pool: ref, ...(isOwned && { owner }), ...wish })
       }
     }
   }
