@@ -11,12 +11,13 @@ import { tokenKubeconfig } from '../../src/apiserver/certificates/kubeconfig.ts'
 import { type Connected, connect } from '../../src/cli/connect.ts'
 import { coreDefinitions, ownDefinitions } from '../../src/cli/definitions.ts'
 import { up } from '../../src/cli/up.ts'
+import { pools } from '../../src/controllers/kinds.ts'
 import type { Client } from '../../src/kube/client.ts'
 import { defineKind, type Kind, type KubeObject, refOf } from '../../src/kube/object.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    controller: { kubeconfig: string } | undefined
+    controller: { kubeconfig: string; audit: string } | undefined
   }
 }
 
@@ -123,8 +124,6 @@ const builtIn: readonly (readonly [kind: string, group: string, plural: string, 
   ['MutatingWebhookConfiguration', 'admissionregistration.k8s.io', 'mutatingwebhookconfigurations', false],
   ['Lease', 'coordination.k8s.io', 'leases', true],
   ['Hold', 'mooring.dev', 'holds', false],
-  ['InClusterIPPool', 'ipam.cluster.x-k8s.io', 'inclusterippools', true],
-  ['GlobalInClusterIPPool', 'ipam.cluster.x-k8s.io', 'globalinclusterippools', false],
   ['IPAddressClaim', 'ipam.cluster.x-k8s.io', 'ipaddressclaims', true],
   ['IPAddress', 'ipam.cluster.x-k8s.io', 'ipaddresses', true],
   ['Cluster', 'cluster.x-k8s.io', 'clusters', true],
@@ -135,11 +134,11 @@ const versions: Readonly<Record<string, string>> = {
   Cluster: 'v1beta2',
   IPAddressClaim: 'v1beta2',
   IPAddress: 'v1beta2',
-  InClusterIPPool: 'v1alpha2',
-  GlobalInClusterIPPool: 'v1alpha2',
 }
 
 export function kindNamed(name: string): Kind {
+  const pool = pools.find(({ kind }) => kind === name)
+  if (pool !== undefined) return pool
   const found = builtIn.find(([kind]) => kind === name)
   if (found === undefined) throw new Error(`no test speaks of ${name}`)
   const [kind, group, plural, namespaced] = found
