@@ -8,6 +8,7 @@ import { parseAllDocuments } from 'yaml'
 import { plainInstall, toInstallation, toYAML } from '../../scripts/config/manifests.ts'
 import { toComponents, toMetadata, variables } from '../../scripts/release/clusterctl.ts'
 import { releaseVersion, writeRelease } from '../../scripts/release/write.ts'
+import { flags } from '../../src/cli/controller-flags.ts'
 
 interface Manifest {
   readonly kind: string
@@ -123,6 +124,23 @@ interface PodSpec {
   containers: { name: string; args: string[]; securityContext: unknown }[]
 }
 
+describe('the flags that are passed', () => {
+  const known = new Map(flags.map(({ flag, default: value }) => [flag.split(' ')[0] ?? '', value]))
+
+  test('are ones that the controller knows, in every way to install', () => {
+    const template = readFileSync('charts/mooring/templates/controller.yaml', 'utf8')
+    const inChart = [...template.matchAll(/^ +- (--[a-z-]+)/gm)].map(([, flag = '']) => flag)
+    const { template: pod } = the('Deployment').spec as { template: { spec: PodSpec } }
+    const inManifest = pod.spec.containers.flatMap(({ args }) => args.slice(1)).map(arg => arg.split('=')[0] ?? '')
+    expect(inChart.length).toBeGreaterThan(5)
+    expect([...inChart, ...inManifest].filter(flag => !known.has(flag))).toEqual([])
+  })
+
+  test.each(variables)('$flag has the default of the controller for users of clusterctl', ({ flag, value }) => {
+    expect(String(known.get(flag))).toBe(value)
+  })
+})
+
 describe('what clusterctl reads', () => {
   test('is the same installation once variables have their defaults', () => {
     const flags = variables.map(({ flag, value }) => `${flag}=${value}`)
@@ -173,6 +191,10 @@ describe('a release', () => {
     const folder = join(out, 'ipam-mooring', releaseVersion())
     expect(readFileSync(join(folder, 'ipam-components.yaml'), 'utf8')).toMatch(/replicas: \$\{MOORING_REPLICAS:=2\}/)
     expect(readFileSync(join(folder, 'metadata.yaml'), 'utf8')).toContain('kind: Metadata')
+  })
+
+  test('runs the image of its own version, unless told', () => {
+    expect(plainInstall.image.endsWith(`:${releaseVersion()}`)).toBe(true)
   })
 
   test('runs the image it was told', () => {

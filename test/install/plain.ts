@@ -7,6 +7,8 @@ import { expectSame, expectSameObjects, readObjects } from './manifests.ts'
 import { mustRun, mustRunQuietly } from './run.ts'
 import type { World } from './world.ts'
 
+const label = 'cluster.x-k8s.io/provider=ipam-mooring'
+const established = ['wait', 'crd', '-l', label, '--for=condition=Established', '--timeout=30s']
 const serverSide = ['apply', '--server-side', '--force-conflicts', '-f']
 
 /** Before anything is installed: what does the API server think of it? */
@@ -41,11 +43,7 @@ export async function tellApply({ it }: Told, { kubectl, release }: World): Prom
   })
 
   await it('every kind is served, the older versions of pools too', async () => {
-    const kinds = await mustRun('kubectl', [
-      ...kubectl,
-      ...['wait', 'crd', '-l', 'cluster.x-k8s.io/provider=ipam-mooring'],
-      ...['--for=condition=Established', '--timeout=30s', '-o', 'name'],
-    ])
+    const kinds = await mustRun('kubectl', [...kubectl, ...established, '-o', 'name'])
     expectSame('number of kinds', 7, kinds.trim().split('\n').length)
     const path = '/apis/ipam.cluster.x-k8s.io/v1alpha1'
     const served = JSON.parse(await mustRun('kubectl', [...kubectl, 'get', '--raw', path])) as Served
@@ -64,7 +62,6 @@ export async function tellUninstall({ it }: Told, { kubectl }: World): Promise<v
       const args = command.trim().split(' ').slice(1)
       await mustRun('kubectl', [...kubectl, ...args, '--wait=false'])
     }
-    const label = 'cluster.x-k8s.io/provider=ipam-mooring'
     const kinds = 'crd,clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations'
     const left = await mustRun('kubectl', [...kubectl, 'get', kinds, '-l', label, '-o', 'name'])
     const names = left.trim().split('\n')
@@ -82,7 +79,6 @@ interface Served {
 async function resourceVersions(kubectl: readonly string[], installed: string): Promise<string> {
   const name = '{.kind} {.metadata.name} {.metadata.resourceVersion}'
   // The API server itself writes the status of definitions while it begins to serve them.
-  const isSettled = ['wait', 'crd', '-l', 'cluster.x-k8s.io/provider=ipam-mooring', '--for=condition=Established']
-  await mustRun('kubectl', [...kubectl, ...isSettled, '--timeout=30s'])
+  await mustRun('kubectl', [...kubectl, ...established])
   return mustRun('kubectl', [...kubectl, 'get', '-f', installed, '-o', `jsonpath={range .items[*]}${name}{"\\n"}{end}`])
 }

@@ -18,8 +18,8 @@ export interface World {
   readonly chart: string
   readonly dir: string
   /** The text of a file of the release. */
-  file(path: string): string
-  stop(): Promise<void>
+  readonly file: (path: string) => string
+  readonly stop: () => Promise<void>
 }
 
 export const namespace = 'mooring-system'
