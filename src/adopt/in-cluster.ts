@@ -7,15 +7,8 @@ import type { IPAddress } from '../api/ip-address.ts'
 import { type IPAddressClaim, poolOfClaim } from '../api/ip-address-claim.ts'
 import { ipamGroup, protectAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
-import {
-  decide,
-  isOursOrNobodys,
-  isSamePool,
-  observe,
-  type Plan,
-  type Seen,
-  shows,
-} from '../controllers/capi/binding.ts'
+import { decide, isSamePool, observe, type Plan, type Seen, shows } from '../controllers/capi/binding.ts'
+import { isOursOrNobodys } from '../controllers/capi/whose.ts'
 import { type CapiWorld, createCaches, followLedger, poolOfReport, readPool } from '../controllers/capi/world.ts'
 import { Ledger } from '../controllers/ledger.ts'
 import { claimOf, reportOf } from '../controllers/parsed.ts'

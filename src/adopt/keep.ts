@@ -1,14 +1,17 @@
 // Translated pools, written. A pool that is there already is only ever told to keep more: what it keeps, and everything
-// else about it, may have been changed by people since.
+// else about it, may have been changed by people since. One that offers none of the same addresses is another pool that
+// happens to have the name, and is not touched.
 
 import { parseAddressPool } from '../api/address-pool.ts'
+import { toPool } from '../api/to-pool.ts'
 import { pools as poolKinds } from '../controllers/kinds.ts'
 import { isMalformed } from '../ip/malformed.ts'
+import { overlapsSet } from '../ip/range-set.ts'
 import type { Client } from '../kube/client.ts'
 import { refOf } from '../kube/object.ts'
 import type { AddressPoolObject } from './metal3-translation.ts'
 
-export type Written = 'created' | 'changed' | 'unchanged'
+export type Written = 'created' | 'changed' | 'unchanged' | 'another'
 
 export async function keepAddresses(client: Client, pool: AddressPoolObject): Promise<Written> {
   const kind = poolKinds.find(one => one.kind === pool.kind)
@@ -21,6 +24,7 @@ export async function keepAddresses(client: Client, pool: AddressPoolObject): Pr
   }
   const known = parseAddressPool(found)
   if (isMalformed(known)) throw new TypeError(`${pool.kind} ${ref.namespace}/${ref.name}: ${known.malformed}`)
+  if (!offersSome(found, pool)) return 'another'
   const { preAllocations = {}, excludedAddresses = [] } = pool.spec
   const newNames = Object.entries(preAllocations).filter(([name]) => !Object.hasOwn(known.spec.preAllocations, name))
   const newExcluded = excludedAddresses.filter(text => !known.spec.excludedAddresses.includes(text))
@@ -32,4 +36,10 @@ export async function keepAddresses(client: Client, pool: AddressPoolObject): Pr
   const { uid, resourceVersion } = known.metadata
   await client.mergePatch(kind, ref, { spec }, { uid, resourceVersion })
   return 'changed'
+}
+
+function offersSome(found: object, wanted: AddressPoolObject): boolean {
+  const [one, other] = [toPool(found), toPool(wanted)]
+  if (isMalformed(one) || isMalformed(other) || one.family !== other.family) return false
+  return overlapsSet(one.addresses, other.addresses)
 }

@@ -96,6 +96,15 @@ describe('A pool of Metal3', () => {
     expect(pools[1]?.spec.space).toBe(pools[0]?.spec.space)
   })
 
+  test('that becomes several leaves the names of others alone', () => {
+    const entries = [
+      { start: '10.0.0.10', end: '10.0.0.20' },
+      { start: '10.0.1.10', end: '10.0.1.20', prefix: 26 },
+    ]
+    const { pools } = translate({ pools: [aPool({ ...plain, pools: entries }), aPool(plain, 'rack-2')] })
+    expect(pools.map(({ metadata }) => metadata.name)).toEqual(['rack', 'rack-part-2', 'rack-2'])
+  })
+
   test('goes on choosing as it did, and belongs to its Cluster', () => {
     const { pools } = translate({ pools: [aPool({ ...plain, allocationStrategy: 'random', clusterName: 'blue' })] })
     expect(pools[0]?.spec.strategy).toBe('random')

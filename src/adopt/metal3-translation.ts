@@ -67,6 +67,7 @@ export function translateMetal3(objects: Metal3Objects): Translation {
   const claims: KubeObject[] = []
   const addresses = objects.addresses.filter(one => readableOr(one, verdicts))
   const known = new Set<string>()
+  const taken = new Set(objects.pools.map(namedKey))
   for (const pool of objects.pools) {
     if (isMalformed(pool)) {
       verdicts.push(refusedPool(pool.name, pool.malformed))
@@ -75,7 +76,7 @@ export function translateMetal3(objects: Metal3Objects): Translation {
     const key = `${pool.metadata.namespace}/${pool.metadata.name}`
     known.add(key)
     const own = addresses.filter(({ metadata, poolName }) => `${metadata.namespace}/${poolName}` === key)
-    const drafts = draftsOf(pool)
+    const drafts = draftsOf(pool, taken)
     if (isMalformed(drafts)) {
       verdicts.push(refusedPool(key, drafts.malformed))
       for (const one of own) verdicts.push(verdictOn(one, 'refused', 'PoolUnreadable', 'its pool is not translated'))
@@ -140,20 +141,29 @@ interface Draft {
   readonly ranges: Range[]
 }
 
-function draftsOf(pool: Metal3Pool): Draft[] | Malformed {
+function draftsOf(pool: Metal3Pool, taken: ReadonlySet<string>): Draft[] | Malformed {
   const drafts = new Map<string, Draft>()
   for (const [i, entry] of pool.entries.entries()) {
     const range = rangeOfEntry(entry)
     if (isMalformed(range)) return { malformed: `spec.pools[${i}]: ${range.malformed}` }
     const told = toldTo(pool, entry, range.family)
     const key = JSON.stringify(told)
-    const name = drafts.size === 0 ? pool.metadata.name : `${pool.metadata.name}-${drafts.size + 1}`
+    const name = drafts.size === 0 ? pool.metadata.name : freeName(pool.metadata, drafts.size + 1, taken)
     const draft = drafts.get(key) ?? { name, ...told, ranges: [] }
     draft.ranges.push(range)
     drafts.set(key, draft)
   }
   return drafts.size === 0 ? { malformed: 'spec.pools is empty' } : [...drafts.values()]
 }
+
+/** `rack-2`, unless another pool of Metal3 has that name and will want it for itself. */
+function freeName({ namespace, name }: Metadata, number: number, taken: ReadonlySet<string>): string {
+  const suffix = taken.has(`${namespace}/${name}-${number}`) ? `part-${number}` : String(number)
+  return `${name}-${suffix}`
+}
+
+const namedKey = (pool: Metal3Objects['pools'][number]): string =>
+  isMalformed(pool) ? pool.name : `${pool.metadata.namespace}/${pool.metadata.name}`
 
 function toldTo(pool: Metal3Pool, entry: Metal3Entry, family: Family) {
   const gateway = [entry.gateway, pool.gateway].find(text => text !== '' && isOf(text, family)) ?? ''

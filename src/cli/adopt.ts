@@ -104,14 +104,22 @@ async function fromMetal3({ client, nowMs }: AdoptTools, { dryRun }: AdoptOption
   if (!dryRun) await refuseWhileRunning(client, metal3Lease, nowMs, "Metal3's IP address manager")
   const { pools, claims, verdicts } = translateMetal3(await gatherMetal3(client))
   const remarks: string[] = []
+  const clashes: Verdict[] = []
   for (const pool of pools) {
     const name = `AddressPool ${pool.metadata.namespace}/${pool.metadata.name}`
-    remarks.push(dryRun ? `${name} would be written.` : `${name} ${await keepAddresses(client, pool)}.`)
+    const written = dryRun ? 'would be written' : await keepAddresses(client, pool)
+    if (written === 'another') clashes.push(nameIsTaken(name))
+    else remarks.push(`${name} ${written}.`)
   }
   if (claims.length > 0) {
     remarks.push(`${count(claims.length, 'claim has', 'claims have')} to be made anew: -o yaml prints them.`)
   }
-  return { verdicts, objects: [...pools, ...claims], remarks }
+  return { verdicts: [...verdicts, ...clashes], objects: [...pools, ...claims], remarks }
+}
+
+function nameIsTaken(pool: string): Verdict {
+  const message = 'there is a pool of this name that offers other addresses: it was not touched. Rename it'
+  return { outcome: 'refused', address: '', pool, claim: '', shownBy: '', reason: 'NameTaken', message }
 }
 
 async function goBack({ client, nowMs, ownLease }: AdoptTools, { dryRun }: AdoptOptions): Promise<Report> {

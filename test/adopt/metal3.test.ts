@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { adoptWith } from '../../src/cli/adopt.ts'
+import { exitCodes } from '../../src/cli/failure.ts'
 import { leases } from '../../src/kube/lease.ts'
 import { defineKind, type Kind, type KubeObject } from '../../src/kube/object.ts'
-import { aClaim } from '../behaviours/builders.ts'
+import { aClaim, anAddressPool } from '../behaviours/builders.ts'
 import { aServedClaim, isServed, saysWhy } from '../behaviours/promises.ts'
 import { aWorld, type Stored, type World } from '../behaviours/world.ts'
 
@@ -119,6 +120,16 @@ describe('Taking over from Metal3', () => {
     await servedByMetal3(world, 'db', '10.0.1.9')
     expect(JSON.parse((await adopt(world)).text).remarks.join(' ')).toContain(' changed')
     expect((await world.get(onMooring))?.spec.preAllocations).toEqual({ web: '10.0.1.7', db: '10.0.1.9' })
+  })
+
+  test('does not touch a pool of the same name that offers other addresses', async () => {
+    const world = await aMetal3World()
+    const other = await world.create(anAddressPool().named('rack').withAddresses('10.7.0.0/24'))
+    await servedByMetal3(world, 'web', '10.0.1.7')
+    const { code, text } = await adopt(world)
+    expect(code).toBe(exitCodes.refused)
+    expect(JSON.parse(text).addresses).toContainEqual(expect.objectContaining({ reason: 'NameTaken' }))
+    expect((await world.get(onMooring))?.spec).toEqual(other.spec)
   })
 
   test('is refused while Metal3 runs, except in a dry run', async () => {
