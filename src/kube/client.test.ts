@@ -39,11 +39,21 @@ const read = (client: Client) => client.list(holds)
 
 describe('a refusal', () => {
   test.each<[string, WireResponse, Reason, Partial<Refusal>]>([
-    ['an object that is missing', failure(404, 'NotFound', { name: 'a', kind: 'holds' }), 'NotFound', {}],
-    ['a path that is not served', { status: 404, headers: {}, body: '404 page not found\n' }, 'NotInstalled', {}],
+    [
+      'an object that is missing',
+      failure(404, 'NotFound', { name: 'a', kind: 'holds' }),
+      'NotFound',
+      { verdict: { kind: 'look-again' } },
+    ],
+    [
+      'a path that is not served',
+      { status: 404, headers: {}, body: '404 page not found\n' },
+      'NotInstalled',
+      { verdict: { kind: 'retry' } },
+    ],
     ['a path that is not served, as a Status', failure(404, 'NotFound', {}), 'NotInstalled', {}],
     ['a name that is taken', failure(409, 'AlreadyExists', { name: 'a' }), 'AlreadyExists', {}],
-    ['another version', failure(409, 'Conflict', { name: 'a' }), 'Conflict', {}],
+    ['another version', failure(409, 'Conflict', { name: 'a' }), 'Conflict', { verdict: { kind: 'look-again' } }],
     ['a version that has run out', failure(410, 'Expired'), 'Gone', {}],
     ['a version that has run out, in other words', failure(410, 'Gone'), 'Gone', {}],
     [

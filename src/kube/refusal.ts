@@ -68,7 +68,8 @@ export class Refusal extends Error {
   }
 
   get verdict(): Verdict {
-    if (this.reason === 'Conflict') return { kind: 'look-again' }
+    // It was decided on an object that has changed since, or is gone.
+    if (this.reason === 'Conflict' || this.reason === 'NotFound') return { kind: 'look-again' }
     return this.retryAfterMs === undefined ? { kind: 'retry' } : { kind: 'retry', atLeastMs: this.retryAfterMs }
   }
 }
