@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, anAddressFor, aPool, aPrefixPool } from './builders.ts'
+import { aClaim, anAddressFor, aPool, aPrefixPool, type ClaimDraft, ownerReferenceTo } from './builders.ts'
 import { addressOf, aServedClaim, holdsOf, isGone, isServed, reportIsGone, saysWhy, staysUnserved } from './promises.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
@@ -397,3 +397,42 @@ async function report(world: World, claim: Stored): Promise<Stored> {
   if (found === undefined) throw new Error('there is no IPAddress')
   return found
 }
+
+/** As the garbage collector leaves it when its claim is gone: the pool still owns it, so it stays. */
+async function leftBehind(world: World, pool: Stored, claim: ClaimDraft, address: string): Promise<void> {
+  const { object } = anAddressFor(claim, address)
+  const ownerReferences = [{ ...ownerReferenceTo(pool), controller: false }]
+  const finalizers = ['ipam.cluster.x-k8s.io/ProtectAddress']
+  await world.create({ ...object, metadata: { ...object.metadata, finalizers, ownerReferences } })
+}
+
+describe('An IPAddress that a process wrote after a long sleep, for an earlier claim of the name', () => {
+  test('goes, and the claim that has the name now is served as new', async () => {
+    const world = await aWorld()
+    await world.desk.stop()
+    const pool = await world.create(aPool())
+    const draft = aClaim().on(pool)
+    await world.create(draft)
+    await leftBehind(world, pool, draft, '10.0.1.9')
+    await world.desk.start()
+    await isServed(world, draft, '10.0.1.1')
+    expect(await holdsOf(world, pool)).toHaveLength(1)
+  })
+
+  test('goes, and the claim that has the name now keeps what it chose', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const draft = aClaim().on(pool)
+    const claim = await aServedClaim(world, draft, '10.0.1.1')
+    await world.desk.stop()
+    const report = (await world.report(claim)) as Stored
+    await world.patch(report, { metadata: { finalizers: null } })
+    await world.delete(report)
+    await isGone(world, report)
+    await leftBehind(world, pool, draft, '10.0.1.9')
+    await world.desk.start()
+    await world.eventually(async () => expect((await world.report(claim))?.spec.address).toBe('10.0.1.1'))
+    await isServed(world, claim, '10.0.1.1')
+    expect(await holdsOf(world, pool)).toHaveLength(1)
+  })
+})

@@ -41,6 +41,7 @@ import { releaseClaim } from './release.ts'
 import { sayAllocated, sayHandsOff, sayWhyNot } from './status.ts'
 import { sweepReport } from './sweep.ts'
 import type { Need, Sleeper } from './waiting.ts'
+import { hasOurFinalizer, isOursOrNobodys, wasBound } from './whose.ts'
 import {
   type CapiWorld,
   type ClusterState,
@@ -431,14 +432,6 @@ async function recall(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Prom
   return settle(claim, decide(claim, live, world), live, world)
 }
 
-function wasBound(claim: IPAddressClaim): boolean {
-  return claim.addressName !== '' || hasOurFinalizer(claim)
-}
-
-function hasOurFinalizer({ metadata }: IPAddressClaim): boolean {
-  return metadata.finalizers.includes(releaseAddressFinalizer)
-}
-
 function isComplete(claim: IPAddressClaim, { report }: Seen, block: Block): boolean {
   if (report === undefined || !isAdopted(report, claim) || !shows(report, block)) return false
   return claim.addressName === report.metadata.name && saysReady(claim)
@@ -447,12 +440,6 @@ function isComplete(claim: IPAddressClaim, { report }: Seen, block: Block): bool
 /** It was served, and says so. */
 function saysReady({ addressName, conditions }: IPAddressClaim): boolean {
   return addressName !== '' && conditions.some(({ type, status }) => type === readyCondition && status === 'True')
-}
-
-/** It names this claim's uid, or no claim at all. */
-export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim): boolean {
-  const owners = report.metadata.ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
-  return owners.every(({ uid }) => uid === claim.metadata.uid)
 }
 
 function isAdopted({ metadata }: IPAddress, claim: IPAddressClaim): boolean {

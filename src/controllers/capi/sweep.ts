@@ -6,15 +6,17 @@
 // Writes:  step T13 of the model, by uid and version.
 // Safe:    rule 8. That the claim is gone is what the API server answers, never what a cache does not know. An IPAddress that
 //          names no claim's uid was made by hand and is not ours to delete, unless it carries our finalizer: then it named
-//          one, and the garbage collector, which keeps what the pool still owns, took that off.
+//          one, and the garbage collector, which keeps what the pool still owns, took that off. It may be what the claim
+//          that has the name now had; where that claim was never bound, or to something else, it was an earlier one's.
 
 import type { IPAddress } from '../../api/ip-address.ts'
 import { protectAddressFinalizer } from '../../api/names.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import { claims } from '../kinds.ts'
-import { reportOf } from '../parsed.ts'
+import { claimOf, reportOf } from '../parsed.ts'
 import { sweepAway } from '../steps.ts'
+import { isOursOrNobodys } from './whose.ts'
 import { type CapiWorld, poolOfReport } from './world.ts'
 
 /** `key` is that of the IPAddress; its claim, as a rule, has the same. */
@@ -33,12 +35,15 @@ export async function sweepReport(key: string, world: CapiWorld): Promise<PassRe
   return done()
 }
 
-async function isStray({ metadata }: IPAddress, { client }: CapiWorld): Promise<boolean> {
-  const { namespace, name, ownerReferences, finalizers } = metadata
+async function isStray(report: IPAddress, { client }: CapiWorld): Promise<boolean> {
+  const { namespace, name, ownerReferences, finalizers } = report.metadata
   const owners = ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
   if (owners.length === 0) {
     if (!finalizers.includes(protectAddressFinalizer)) return false
-    return (await client.get(claims, { namespace, name })) === undefined
+    const live = await client.get(claims, { namespace, name })
+    const claim = live && claimOf(live)
+    if (claim === undefined) return true
+    return !isMalformed(claim) && !isOursOrNobodys(report, claim)
   }
   for (const owner of owners) {
     const live = await client.get(claims, { namespace, name: owner.name })

@@ -1,0 +1,33 @@
+// Whose an IPAddress is, as far as it can be told from the two objects.
+
+import type { IPAddress } from '../../api/ip-address.ts'
+import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
+import { protectAddressFinalizer, releaseAddressFinalizer } from '../../api/names.ts'
+import { isSameIP, parseIP } from '../../ip/address.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+
+/** It names this claim's uid, or no claim at all and was not left behind by an earlier one of the name. */
+export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim): boolean {
+  const owners = report.metadata.ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
+  if (owners.length === 0) return !isLeftBehind(report, claim)
+  return owners.every(({ uid }) => uid === claim.metadata.uid)
+}
+
+/**
+ * Rule 8: with our finalizer it had an owner once. This claim can have been that only if it was bound before, and to nothing
+ * else; one that has just been made under the name was not.
+ */
+function isLeftBehind({ address, metadata }: IPAddress, claim: IPAddressClaim): boolean {
+  if (!metadata.finalizers.includes(protectAddressFinalizer)) return false
+  if (claim.choice === undefined) return !wasBound(claim)
+  const [shown, chosen] = [parseIP(address), parseIP(claim.choice)]
+  return !isMalformed(shown) && !isMalformed(chosen) && !isSameIP(shown, chosen)
+}
+
+export function wasBound(claim: IPAddressClaim): boolean {
+  return claim.addressName !== '' || hasOurFinalizer(claim)
+}
+
+export function hasOurFinalizer({ metadata }: IPAddressClaim): boolean {
+  return metadata.finalizers.includes(releaseAddressFinalizer)
+}
