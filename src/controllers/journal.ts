@@ -10,7 +10,7 @@ import { poolText } from '../ipam/refusal.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { DeskMetrics } from './metrics.ts'
 
-export const sentences = {
+const sentences = {
   bound: 'a claim is bound',
   adopted: 'an IPAddress that was there is adopted',
   restored: 'an IPAddress that was lost is restored',

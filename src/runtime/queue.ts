@@ -43,7 +43,7 @@ export interface QueueOptions {
   readonly onWaited?: (waitedMs: number) => void
 }
 
-export const retryBackoff: Backoff = { firstMs: 20, maxMs: 5 * 60_000, factor: 2, jitter: 0.5 }
+const retryBackoff: Backoff = { firstMs: 20, maxMs: 5 * 60_000, factor: 2, jitter: 0.5 }
 
 /** A view is late by moments, and whoever waits for this key should not wait for minutes because of it. */
 export const lookAgainBackoff: Backoff = { firstMs: 20, maxMs: 2_000, factor: 2, jitter: 0.5 }
