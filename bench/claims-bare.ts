@@ -11,7 +11,7 @@ import { parseIP } from '../src/ip/address.ts'
 import { isMalformed, type Malformed } from '../src/ip/malformed.ts'
 import type { KubeObject } from '../src/kube/object.ts'
 import { realClock } from '../src/runtime/clock.ts'
-import { createClaim, createPool, inParallel, namespace, type Side } from './claims-side.ts'
+import { CpuOfAll, createClaim, createPool, inParallel, namespace, type Side } from './claims-side.ts'
 
 /** Bindings per second. Nobody serves the pool meanwhile. */
 export async function bareRate(side: Side, pool: string, count: number, clients: number): Promise<number> {
@@ -28,6 +28,7 @@ export async function bareRate(side: Side, pool: string, count: number, clients:
   const made = (await client.list(claims, { namespace })).items.filter(({ metadata }) =>
     metadata.name?.startsWith(`${pool}-`),
   )
+  const cpu = new CpuOfAll(side)
   const started = performance.now()
   await inParallel([...made.entries()], clients, async ([i, object]) => {
     const claim = must(claimOf(object))
@@ -53,7 +54,9 @@ export async function bareRate(side: Side, pool: string, count: number, clients:
     const conditions = setCondition([], { ...fact, observedGeneration: 1 }, timestamp(clock))
     await sayStatus(world, chosen, { addressName: claim.metadata.name, conditions })
   })
-  return made.length / ((performance.now() - started) / 1000)
+  const rate = made.length / ((performance.now() - started) / 1000)
+  console.error(`  ${rate.toFixed(1)} per second; processor time per claim: ${cpu.per(made.length)}`)
+  return rate
 }
 
 let barePools = 0

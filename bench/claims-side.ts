@@ -230,6 +230,29 @@ export function stopwatchOfCpu({ provider }: Side): () => number {
   return () => (provider ? cpuMsOf(provider.pid) - before : Number.NaN)
 }
 
+/** Processor time of everybody who takes part: on a machine with few cores it is what all of them share. */
+export class CpuOfAll {
+  readonly #pids: ReadonlyMap<string, number>
+  readonly #before: ReadonlyMap<string, number>
+
+  constructor({ cluster, provider }: Side) {
+    const pids = new Map(Object.entries({ ...cluster.pids, bench: process.pid }))
+    if (provider !== undefined) pids.set('provider', provider.pid)
+    this.#pids = pids
+    this.#before = this.#now()
+  }
+
+  per(count: number): string {
+    const now = this.#now()
+    const used = [...now].map(([name, ms]) => `${name} ${((ms - (this.#before.get(name) ?? 0)) / count).toFixed(1)} ms`)
+    return used.join(', ')
+  }
+
+  #now(): Map<string, number> {
+    return new Map([...this.#pids].map(([name, pid]) => [name, cpuMsOf(pid)]))
+  }
+}
+
 /** User and system, in ticks of 10 ms. */
 export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -17,6 +17,7 @@ import {
   type Arrivals,
   allBound,
   arrivals,
+  CpuOfAll,
   cpuMsOf,
   createClaim,
   createPool,
@@ -57,8 +58,17 @@ const many = (count: number): string => count.toLocaleString('en')
 
 /** How much of each is measured: the reference provider is an order of magnitude slower. */
 const sizes = values.quick
-  ? { idle: 50, bare: 500, rounds: 1, rebind: 20, arrivals: 500, referenceIdle: 5, referenceArrivals: 60 }
-  : { idle: 200, bare: 1_000, rounds: 3, rebind: 100, arrivals: 1_000, referenceIdle: 20, referenceArrivals: 200 }
+  ? { idle: 50, warm: 200, bare: 500, rounds: 1, rebind: 20, arrivals: 500, referenceIdle: 5, referenceArrivals: 60 }
+  : {
+      idle: 200,
+      warm: 300,
+      bare: 1_000,
+      rounds: 3,
+      rebind: 100,
+      arrivals: 1_000,
+      referenceIdle: 20,
+      referenceArrivals: 200,
+    }
 const capMs = { mooring: 180_000, reference: values.quick ? 30_000 : 60_000 }
 
 interface Row {
@@ -112,10 +122,9 @@ async function main(): Promise<void> {
 }
 
 async function measure(side: Side): Promise<void> {
-  if (wants('bare') && side.name === 'mooring') await measureBare(side)
-  await side.startProvider()
+  if (side.name === 'mooring' && (wants('bare') || wants('backlog'))) await measureWrites(side)
+  await ready(side)
   if (wants('idle')) await measureIdle(side)
-  if (wants('backlog') && side.name === 'mooring') await measureBacklog(side)
   if (wants('fill') || wants('rebind')) await measureFill(side)
   if (wants('held') || wants('restart')) await measureHeld(side)
 }
@@ -141,36 +150,62 @@ async function measureIdle(side: Side): Promise<void> {
   report(side.name, 'one claim on an idle server', 'p99 ms', quantile(times, 0.99))
 }
 
-async function measureBare(side: Side): Promise<void> {
-  for (const clients of [16, 64]) {
-    const rates: number[] = []
-    for (let round = 0; round < sizes.rounds; round++) {
-      say(`${side.name}: the four writes of ${many(sizes.bare)} claims by ${clients} clients`)
-      rates.push(await bareRate(side, `bare-${clients}-${round}`, sizes.bare, clients))
+/**
+ * The four writes by nobody who decides, and the same by Mooring for claims that are there already, of a pool that is paused and
+ * then is not. Both in turn, so that a busy machine slows both alike.
+ */
+async function measureWrites(side: Side): Promise<void> {
+  const bare = new Map<number, number[]>([16, 64].map(clients => [clients, []]))
+  const backlogs: Arrivals[] = []
+  for (let round = 0; round < sizes.rounds; round++) {
+    if (wants('bare')) {
+      await side.stopProvider()
+      for (const [clients, rates] of bare) {
+        say(`${side.name}: the four writes of ${many(sizes.bare)} claims by ${clients} clients`)
+        rates.push(await bareRate(side, `bare-${clients}-${round}`, sizes.bare, clients))
+      }
     }
+    if (wants('backlog')) {
+      await ready(side)
+      await warmUp(side, round)
+      say(`${side.name}: ${many(sizes.bare)} claims that wait, let go at once`)
+      backlogs.push(await backlog(side, `backlog-${round}`, `10.${32 + round}.0.0/16`))
+    }
+  }
+  for (const [clients, rates] of wants('bare') ? bare : []) {
     report(side.name, `the four writes bare, by ${clients} clients`, 'bound/s', medianOf(rates))
   }
+  if (!wants('backlog')) return
+  report(side.name, 'a backlog of claims', 'bound/s', medianOf(backlogs.map(({ perSecond }) => perSecond)))
+  report(side.name, 'a backlog of claims', 'CPU ms/claim', medianOf(backlogs.map(({ cpuMsPerClaim }) => cpuMsPerClaim)))
 }
 
-/** Claims that are there already, of a pool that is paused and then is not: nobody else writes meanwhile. */
-async function measureBacklog(side: Side): Promise<void> {
-  const rates: Arrivals[] = []
-  for (let round = 0; round < sizes.rounds; round++) {
-    say(`${side.name}: ${many(sizes.bare)} claims that wait, let go at once`)
-    const pool = `backlog-${round}`
-    await createPool(side, pool, `10.${32 + round}.0.0/16`, 16)
-    await pausePool(side, pool, true)
-    const names = Array.from({ length: sizes.bare }, (_, i) => `${pool}-${i}`)
-    await inParallel(names, 64, name => createClaim(side, name, pool))
-    await quiet(side)
-    const cpu = stopwatchOfCpu(side)
-    const startedMs = performance.now()
-    await pausePool(side, pool, false)
-    await allBound(side, names, capMs[side.name])
-    rates.push(summary(side, names, () => startedMs, startedMs, cpu))
-  }
-  report(side.name, 'a backlog of claims', 'bound/s', medianOf(rates.map(({ perSecond }) => perSecond)))
-  report(side.name, 'a backlog of claims', 'CPU ms/claim', medianOf(rates.map(({ cpuMsPerClaim }) => cpuMsPerClaim)))
+async function backlog(side: Side, pool: string, addresses: string): Promise<Arrivals> {
+  await createPool(side, pool, addresses, 16)
+  await pausePool(side, pool, true)
+  const names = Array.from({ length: sizes.bare }, (_, i) => `${pool}-${i}`)
+  await inParallel(names, 64, name => createClaim(side, name, pool))
+  await quiet(side)
+  const cpu = stopwatchOfCpu(side)
+  const all = new CpuOfAll(side)
+  const startedMs = performance.now()
+  await pausePool(side, pool, false)
+  await allBound(side, names, capMs[side.name])
+  say(`  processor time per claim: ${all.per(names.length)}`)
+  return summary(side, names, () => startedMs, startedMs, cpu)
+}
+
+/** A program that has just started has not been compiled yet; a controller runs for weeks. */
+async function warmUp(side: Side, round: number): Promise<void> {
+  const pool = `warm-${round}`
+  await createPool(side, pool, `10.${64 + 8 + round}.0.0/16`, 16)
+  const names = Array.from({ length: sizes.warm }, (_, i) => `${pool}-${i}`)
+  await arrivals(side, names, pool, capMs[side.name])
+  await quiet(side)
+}
+
+async function ready(side: Side): Promise<void> {
+  if (side.provider === undefined) await side.startProvider()
 }
 
 async function measureFill(side: Side): Promise<void> {

@@ -16,7 +16,7 @@ import type { Client } from '../../src/kube/client.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
 import { isRefusal } from '../../src/kube/refusal.ts'
 import { type Random, seededRandom } from '../../src/runtime/random.ts'
-import { faultsIn, History, isReady } from './history.ts'
+import { History, isReady, judge } from './history.ts'
 
 const namespace = 'default'
 
@@ -118,7 +118,7 @@ async function tell(story: Run): Promise<string[]> {
     if (!isServed) faults.push(`${count - readyCount(history)} of ${count} claims were not served`)
     faults.push(...(await restFaults(story, count)))
 
-    console.log(`${count} claims are served, ${story.remade} were deleted and made again; now all go`)
+    console.log(`${readyCount(history)} claims are served, ${story.remade} were deleted and made again; now all go`)
     await inParallel(history.live('claim'), 16, ({ metadata }) =>
       story.client.delete(claims, { name: metadata.name ?? '', namespace }),
     )
@@ -133,8 +133,10 @@ async function tell(story: Run): Promise<string[]> {
     for (const controller of story.controllers) {
       if (controller.exitCode !== undefined) faults.push(`a controller ended with ${controller.exitCode}`)
     }
-    faults.push(...faultsIn(history.revisions))
+    const { faults: found, strays } = judge(history.revisions)
+    faults.push(...found)
     console.log(`${history.revisions.length} revisions of claims, IPAddresses and Holds were looked at`)
+    console.log(`${strays} IPAddresses were written for a claim that was gone, and went again`)
     return faults
   } finally {
     clearInterval(progress)

@@ -99,76 +99,125 @@ export const isReady = ({ status }: Read): boolean =>
 
 const keyIn = ({ metadata }: KubeObject): string => `${metadata.namespace ?? ''}/${metadata.name}`
 
-/** Every promise that was broken, with the revision at which it was. */
-export function faultsIn(revisions: readonly Revision[]): string[] {
-  const faults: string[] = []
-  const reportByKey = new Map<string, Read>()
-  const reportByAddress = new Map<string, string>()
-  const holdByAddress = new Map<string, Read>()
-  const claimByKey = new Map<string, Read>()
-  const addressOfClaim = new Map<string, string>()
+export interface Judgement {
+  /** Every promise that was broken, with the revision at which it was. */
+  readonly faults: readonly string[]
+  /**
+   * IPAddresses that were written for a claim that was gone by then. A process that sleeps between two writes cannot be kept
+   * from that; no claim leads to one, and none may stay.
+   */
+  readonly strays: number
+}
 
-  const holds = (at: number, claim: Read): void => {
-    if (!isReady(claim) || claim.metadata.deletionTimestamp) return
+export function judge(revisions: readonly Revision[]): Judgement {
+  const world = new WorldAt()
+  for (const revision of revisions.toSorted((a, b) => a.at - b.at)) world.go(revision)
+  return { faults: world.faults, strays: world.strays }
+}
+
+/** What was stored at one revision, and then at the next. */
+class WorldAt {
+  readonly faults: string[] = []
+  strays = 0
+  readonly #claims = new Map<string, Read>()
+  readonly #uids = new Set<string | undefined>()
+  readonly #reports = new Map<string, Read>()
+  /** Keys of the IPAddresses that show an address. */
+  readonly #shownBy = new Map<string, Set<string>>()
+  readonly #holds = new Map<string, Read>()
+  readonly #addressOfClaim = new Map<string, string>()
+
+  go({ at, kind, isDeleted, object }: Revision): void {
+    if (kind === 'claim') this.#claim(at, object, isDeleted)
+    else if (kind === 'report') this.#report(at, object, isDeleted)
+    else this.#hold(at, object, isDeleted)
+  }
+
+  #claim(at: number, claim: Read, isDeleted: boolean): void {
     const key = keyIn(claim)
-    const { uid = '' } = claim.metadata
-    const report = reportByKey.get(key)
-    const address = report?.spec?.address
-    if (report === undefined || address === undefined)
-      return void faults.push(`${at}: ${key} is ready and has no IPAddress`)
-    if (ownerUidOf(report) !== uid) return void faults.push(`${at}: ${key} is ready by the IPAddress of another claim`)
-    const before = addressOfClaim.get(uid)
-    if (before !== undefined && before !== address) faults.push(`${at}: ${key} had ${before} and now has ${address}`)
-    addressOfClaim.set(uid, address)
-    const hold = holdByAddress.get(placeOf(report))
-    if (hold?.spec?.claimRef?.uid !== uid || hold.status?.state !== 'held') {
-      faults.push(`${at}: ${key} is ready with ${address}, which is not held in its name`)
+    if (isDeleted) {
+      this.#claims.delete(key)
+      this.#uids.delete(claim.metadata.uid)
+      return
+    }
+    this.#claims.set(key, claim)
+    this.#uids.add(claim.metadata.uid)
+    this.#mustBeTrue(at, claim)
+  }
+
+  #report(at: number, report: Read, isDeleted: boolean): void {
+    const key = keyIn(report)
+    const place = placeOf(report)
+    const shownBy = this.#shownBy.get(place) ?? new Set<string>()
+    this.#shownBy.set(place, shownBy)
+    const isNew = !this.#reports.has(key)
+    if (isDeleted) {
+      shownBy.delete(key)
+      this.#reports.delete(key)
+      const claim = this.#claims.get(key)
+      if (claim !== undefined) this.#mustBeTrue(at, claim)
+      return
+    }
+    this.#reports.set(key, report)
+    shownBy.add(key)
+    if (!this.#isOfSomebody(report)) {
+      if (isNew) this.strays++
+      return
+    }
+    for (const other of shownBy) {
+      const rival = this.#reports.get(other)
+      if (other === key || rival === undefined || !this.#isOfSomebody(rival)) continue
+      this.faults.push(`${at}: ${place} is shown by ${other} and by ${key}`)
+    }
+    this.#mustBeHeldFor(at, report)
+  }
+
+  #hold(at: number, hold: Read, isDeleted: boolean): void {
+    const place = placeOf(hold)
+    const before = this.#holds.get(place)
+    if (isDeleted) this.#holds.delete(place)
+    else this.#holds.set(place, hold)
+    const isSame = before?.spec?.claimRef?.uid === hold.spec?.claimRef?.uid
+    if (!isDeleted && before?.status?.state === 'held' && !isSame) {
+      this.faults.push(`${at}: ${place} went from one claim to another without a rest`)
+    }
+    for (const key of this.#shownBy.get(place) ?? []) {
+      const report = this.#reports.get(key)
+      if (report !== undefined && this.#isOfSomebody(report)) this.#mustBeHeldFor(at, report)
     }
   }
 
-  for (const { at, kind, isDeleted, object } of revisions.toSorted((a, b) => a.at - b.at)) {
-    const read: Read = object
-    const key = keyIn(read)
-    if (kind === 'hold') {
-      const place = placeOf(read)
-      const before = holdByAddress.get(place)
-      if (isDeleted) holdByAddress.delete(place)
-      else holdByAddress.set(place, read)
-      const was = before?.spec?.claimRef?.uid
-      const is = read.spec?.claimRef?.uid
-      if (!isDeleted && before?.status?.state === 'held' && was !== is) {
-        faults.push(`${at}: ${place} went from one claim to another without a rest`)
-      }
-      const shown = reportByAddress.get(place)
-      const owner = shown === undefined ? undefined : reportByKey.get(shown)
-      if (owner !== undefined && (isDeleted || read.status?.state !== 'held' || ownerUidOf(owner) !== is)) {
-        faults.push(`${at}: ${place} is no longer held for ${shown}, which still shows it`)
-      }
-    }
-    if (kind === 'report') {
-      const place = placeOf(read)
-      if (isDeleted) {
-        reportByKey.delete(key)
-        if (reportByAddress.get(place) === key) reportByAddress.delete(place)
-        const claim = claimByKey.get(key)
-        if (claim !== undefined) holds(at, claim)
-        continue
-      }
-      const other = reportByAddress.get(place)
-      if (other !== undefined && other !== key) faults.push(`${at}: ${place} is shown by ${other} and by ${key}`)
-      reportByKey.set(key, read)
-      reportByAddress.set(place, key)
-      if (holdByAddress.get(place)?.spec?.claimRef?.uid !== ownerUidOf(read)) {
-        faults.push(`${at}: ${key} shows ${place}, which is not held in the name of its claim`)
-      }
-    }
-    if (kind === 'claim') {
-      if (isDeleted) claimByKey.delete(key)
-      else claimByKey.set(key, read)
-      if (!isDeleted) holds(at, read)
-    }
+  /** Of a claim that exists. */
+  #isOfSomebody(report: Read): boolean {
+    return this.#uids.has(ownerUidOf(report))
   }
-  return faults
+
+  #mustBeHeldFor(at: number, report: Read): void {
+    const hold = this.#holds.get(placeOf(report))
+    if (hold?.spec?.claimRef?.uid === ownerUidOf(report) && hold?.status?.state === 'held') return
+    this.faults.push(`${at}: ${keyIn(report)} shows ${placeOf(report)}, which is not held for its claim`)
+  }
+
+  /** I11 and I12: whoever follows a claim that is ready finds an address that is held in its name, and always the same. */
+  #mustBeTrue(at: number, claim: Read): void {
+    const { uid = '', deletionTimestamp } = claim.metadata
+    if (!isReady(claim) || deletionTimestamp) return
+    const key = keyIn(claim)
+    const report = this.#reports.get(key)
+    const address = report?.spec?.address
+    if (report === undefined || address === undefined) {
+      this.faults.push(`${at}: ${key} is ready and has no IPAddress`)
+      return
+    }
+    if (ownerUidOf(report) !== uid) {
+      this.faults.push(`${at}: ${key} is ready by the IPAddress of another claim`)
+      return
+    }
+    const before = this.#addressOfClaim.get(uid)
+    if (before !== undefined && before !== address) this.faults.push(`${at}: ${key} had ${before} and has ${address}`)
+    this.#addressOfClaim.set(uid, address)
+    this.#mustBeHeldFor(at, report)
+  }
 }
 
 /** The pool and the address: every pool of a run has a space of its own. */
