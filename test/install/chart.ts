@@ -4,7 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Sentences } from '../capi/sentences.ts'
-import { expectSame, type Manifest, readObjects } from './manifests.ts'
+import { expectSame, keyOf, type Manifest, readObjects } from './manifests.ts'
 import { mustRun, mustRunQuietly, run } from './run.ts'
 import { namespace, type World } from './world.ts'
 
@@ -97,10 +97,9 @@ export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Pr
   await it('for one namespace, has the rights of config/rbac/one-namespace.yaml', async () => {
     const rendered = readObjects(await template(['watchNamespace=default']))
     const rules = (objects: readonly Manifest[]) =>
-      objects
-        .filter(({ kind }) => kind.endsWith('Role'))
-        .map(({ kind, metadata, rules }) => JSON.stringify([kind, metadata.namespace, metadata.name, rules]))
-        .sort((a, b) => (a < b ? -1 : 1))
+      Object.fromEntries(
+        objects.filter(({ kind }) => kind.endsWith('Role')).map(object => [keyOf(object), object.rules as unknown]),
+      )
     const expected = readObjects(readFileSync('config/rbac/one-namespace.yaml', 'utf8'))
     expectSame('rules', rules(expected), rules(rendered))
   })
