@@ -28,6 +28,9 @@ const tokenMs = 60_000
 
 const connectMs = 10_000
 
+/** An API server closes an idle connection after 90 s; who closes first never meets a request that crosses the close. */
+const idleMs = 60_000
+
 export function createUndiciWire(options: UndiciWireOptions): UndiciWire {
   const { connection, mayTrustAnyone = false, connectionsMax = 128 } = options
   if (connection.trustsAnyone && !mayTrustAnyone) {
@@ -39,6 +42,7 @@ export function createUndiciWire(options: UndiciWireOptions): UndiciWire {
     connections: connectionsMax,
     pipelining: 1,
     allowH2: false,
+    keepAliveTimeout: idleMs,
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: {
