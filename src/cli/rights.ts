@@ -58,7 +58,7 @@ const deskRights: readonly Right[] = [
     ),
   ]),
   needed(clusters, ['list', 'watch'], 'claims of a paused Cluster are not left alone'),
-  needed(namespaces, ['list', 'watch'], 'pools cannot be offered to namespaces by their labels'),
+  needed(namespaces, ['get', 'list', 'watch'], 'pools cannot be offered to namespaces by their labels'),
   { ...needed(events, ['create', 'patch'], 'kubectl describe shows no events'), isNeeded: false },
 ]
 

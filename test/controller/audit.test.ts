@@ -18,6 +18,7 @@ const audit = inject('controller')?.audit
 const seldom: Readonly<Record<string, string>> = {
   'get holds.mooring.dev': 'when a hold is there already',
   'get ipaddressclaims.ipam.cluster.x-k8s.io': 'when a claim has changed meanwhile, or seems to be gone',
+  'get namespaces': 'when a pool is offered to namespaces by their labels',
   'patch events.events.k8s.io': 'when the same is told again',
   'create subjectaccessreviews.authorization.k8s.io': 'when somebody reads metrics',
   'create tokenreviews.authentication.k8s.io': 'when somebody reads metrics',
