@@ -1,6 +1,6 @@
 // What clusterctl reads: the installation with a few values left to the user as `${NAME:=default}`, and the contract of
-// Cluster API that each series of releases keeps. clusterctl substitutes in text, so what has variables is no YAML of the
-// right types until it did.
+// Cluster API that each series of releases keeps. Variables stand in flags only: clusterctl also reads the objects as they
+// are, to describe them, and a number that is a word until then is refused.
 
 import { type Manifest, toYAML } from '../config/manifests.ts'
 import { changeManager, isDeployment } from './deployment.ts'
@@ -13,8 +13,6 @@ export const variables = [
   { flag: '--diagnostics-address', name: 'CAPI_DIAGNOSTICS_ADDRESS', value: ':8443' },
   { flag: '--insecure-diagnostics', name: 'CAPI_INSECURE_DIAGNOSTICS', value: 'false' },
 ] as const
-
-const replicasVariable = 'MOORING_REPLICAS'
 
 /** Every series that was released, and the contract it keeps. */
 const releaseSeries = [{ major: 0, minor: 1, contract: 'v1beta2' }]
@@ -36,8 +34,7 @@ export function toMetadata(version: string): string {
 function withVariables(object: Manifest): Manifest {
   if (!isDeployment(object)) return object
   const given = variables.map(({ flag, name, value }) => `${flag}=${variable(name, value)}`)
-  const { spec, ...rest } = changeManager(object, container => ({ ...container, args: [...container.args, ...given] }))
-  return { ...rest, spec: { ...spec, replicas: variable(replicasVariable, String(spec.replicas)) } }
+  return changeManager(object, container => ({ ...container, args: [...container.args, ...given] }))
 }
 
 function variable(name: string, value: string): string {

@@ -4,7 +4,6 @@ import type { Manifest } from '../config/manifests.ts'
 
 export interface Deployment extends Manifest {
   readonly spec: {
-    readonly replicas: number
     readonly template: { readonly spec: { readonly containers: readonly Container[] } }
   }
 }

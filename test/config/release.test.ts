@@ -152,6 +152,13 @@ describe('what clusterctl reads', () => {
     expect(flags.filter(flag => defaults.includes(flag))).toEqual(flags)
   })
 
+  test('reads as objects before anything is substituted', () => {
+    const read = parseAllDocuments(toComponents(objects)).map(document => document.toJS() as Manifest)
+    expect((read.find(({ kind }) => kind === 'Deployment')?.spec as { replicas: unknown } | undefined)?.replicas).toBe(
+      2,
+    )
+  })
+
   test('is refused where something would be taken for a variable', () => {
     const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: `$${'{b}'}` } }
     expect(() => toComponents([object])).toThrow('clusterctl would substitute')
@@ -189,7 +196,9 @@ describe('a release', () => {
 
   test('is laid out as clusterctl expects of a folder', () => {
     const folder = join(out, 'ipam-mooring', releaseVersion())
-    expect(readFileSync(join(folder, 'ipam-components.yaml'), 'utf8')).toMatch(/replicas: \$\{MOORING_REPLICAS:=2\}/)
+    expect(readFileSync(join(folder, 'ipam-components.yaml'), 'utf8')).toContain(
+      `--log-level=$${'{MOORING_LOG_LEVEL:=info}'}`,
+    )
     expect(readFileSync(join(folder, 'metadata.yaml'), 'utf8')).toContain('kind: Metadata')
   })
 
