@@ -8,11 +8,13 @@ import { type IPAddress, type Network, toIPAddressObject, toNetworkText, withOwn
 import { type ClaimStatus, type IPAddressClaim, toClaimStatus } from '../api/ip-address-claim.ts'
 import { choiceAnnotation, networkAnnotation, protectAddressFinalizer, releaseAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
+import { isMalformed } from '../ip/malformed.ts'
 import type { KubeObject } from '../kube/object.ts'
 import { isRefusal } from '../kube/refusal.ts'
 import type { CapiWorld } from './capi/world.ts'
 import { timestamp } from './capi/world.ts'
 import { claims, holds, reports } from './kinds.ts'
+import { reportOf } from './parsed.ts'
 
 /** On a hold: it locks its name until its quarantine is over, also when somebody deletes it by hand. */
 export const holdFinalizer = 'mooring.dev/hold'
@@ -122,18 +124,28 @@ export async function parkHold(world: World, spec: HoldSpec, restSeconds: number
   }
 }
 
-/** T9: our finalizer off, then the delete, both by uid and version. */
-export async function removeReport(world: World, report: IPAddress): Promise<void> {
-  const { client } = world
-  const { name, namespace, uid, finalizers } = report.metadata
-  let { resourceVersion } = report.metadata
-  if (finalizers.includes(protectAddressFinalizer)) {
-    const rest = finalizers.filter(finalizer => finalizer !== protectAddressFinalizer)
-    const patch = { metadata: { finalizers: rest } }
-    const answer = await client.mergePatch(reports, { name, namespace }, patch, { resourceVersion, uid })
-    resourceVersion = answer.metadata.resourceVersion ?? resourceVersion
-  }
-  if (!report.isDeleting) await client.delete(reports, { name, namespace }, { uid, resourceVersion })
+/**
+ * T9: the delete, by uid and version, and then our finalizer off. The other way round there would be a moment in which nothing
+ * tells it from one made by hand, should the garbage collector take its claim's name off just then.
+ */
+export async function removeReport({ client }: World, report: IPAddress): Promise<void> {
+  const { name, namespace, uid, resourceVersion } = report.metadata
+  if (
+    !report.isDeleting &&
+    (await client.delete(reports, { name, namespace }, { uid, resourceVersion })) !== 'deleting'
+  )
+    return
+  const live = report.isDeleting ? report : reportIn(await client.get(reports, { name, namespace }))
+  if (live === undefined || live.metadata.uid !== uid) return
+  const finalizers = live.metadata.finalizers.filter(finalizer => finalizer !== protectAddressFinalizer)
+  if (finalizers.length === live.metadata.finalizers.length) return
+  const version = { uid, resourceVersion: live.metadata.resourceVersion }
+  await client.mergePatch(reports, { name, namespace }, { metadata: { finalizers } }, version)
+}
+
+function reportIn(object: KubeObject | undefined): IPAddress | undefined {
+  const report = object && reportOf(object)
+  return report === undefined || isMalformed(report) ? undefined : report
 }
 
 /**

@@ -11,7 +11,7 @@
 import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
 import { type IPAddress, type Network, networkOf } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
-import { protectAddressFinalizer, readyCondition, releaseAddressFinalizer } from '../../api/names.ts'
+import { protectAddressFinalizer, readyCondition } from '../../api/names.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, isSameIP, parseIP, toIPText } from '../../ip/address.ts'
@@ -20,10 +20,11 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { choose } from '../../ipam/choose.ts'
 import { poolMalformed, poolNotFound, type Refusal, refuse } from '../../ipam/refusal.ts'
 import { affinityKeys, type Block } from '../../ipam/space-index.ts'
-import type { KubeObject } from '../../kube/object.ts'
+import type { Cache } from '../../kube/cache.ts'
+import type { Kind, KubeObject } from '../../kube/object.ts'
 import { again, done, type PassResult } from '../../runtime/reconciler.ts'
 import type { Decision } from '../journal.ts'
-import { holds as holdKind, reports as reportKind } from '../kinds.ts'
+import { holds as holdKind, namespaces as namespaceKind, reports as reportKind } from '../kinds.ts'
 import type { Ledger } from '../ledger.ts'
 import { claimOf, holdOf, reportOf } from '../parsed.ts'
 import {
@@ -228,7 +229,7 @@ async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: Capi
     case 'recall':
       return recall(claim, seen, world)
     case 'refuse':
-      if (plan.held !== undefined && (await isOutdated(plan.held, world))) return again()
+      if (plan.held !== undefined && (await isHoldOutdated(plan.held, world))) return again()
       world.waiting.sleep(sleeperOf(claim, seen.identity, needOf(plan), plan.refusal.reason))
       return sayWhyNot(world, claim, seen, plan.refusal)
     case 'bind':
@@ -286,6 +287,7 @@ async function bind(
   switch (by.how) {
     case 'take':
     case 'arrive': {
+      if (by.how === 'take' && (await isOfferOutdated(claim, pool, world))) return again()
       const made = await take(claim, pool, spec, world)
       if (made === undefined) return again()
       // Rule 11, looked at once more with the hold in hand.
@@ -402,13 +404,28 @@ async function report(
 
 const placeOf = ({ space }: Pool, ip: IP) => ({ space, ip })
 
-/** Whether the hold is no longer what the view shows; the view then knows better. */
-async function isOutdated({ metadata }: Hold, { client, caches }: CapiWorld): Promise<boolean> {
-  const seen = caches.holds.get(metadata.name)
-  const live = await client.get(holdKind, { name: metadata.name })
-  if (live === undefined) caches.holds.unlearn(metadata.name, seen)
-  else caches.holds.learn(live)
-  return caches.holds.get(metadata.name) !== seen
+function isHoldOutdated({ metadata }: Hold, world: CapiWorld): Promise<boolean> {
+  return isOutdated(holdKind, world.caches.holds, metadata.name, world)
+}
+
+/** I4: a namespace that lost the label a pool asks for is given nothing, however late the news of it. */
+async function isOfferOutdated({ metadata }: IPAddressClaim, pool: Pool, world: CapiWorld): Promise<boolean> {
+  if (pool.allowedNamespaces === undefined) return false
+  return isOutdated(namespaceKind, world.caches.namespaces, metadata.namespace, world)
+}
+
+/** Whether the object is no longer what the view shows; the view then knows better. */
+async function isOutdated(
+  kind: Kind,
+  cache: Cache<KubeObject, never>,
+  name: string,
+  { client }: CapiWorld,
+): Promise<boolean> {
+  const seen = cache.get(name)
+  const live = await client.get(kind, { name })
+  if (live === undefined) cache.unlearn(name, seen)
+  else cache.learn(live)
+  return cache.get(name) !== seen
 }
 
 /** Rule 3: a claim that was bound is not given another address on the word of a cache. */

@@ -70,7 +70,11 @@ export function addCapiDesk(parts: DeskParts): Desk {
     freeOf: pool => freeOf(pool, world),
     poolsOf: space => sharing.of(space),
   })
-  const ledger = new Ledger(freed => waiting.freed(freed))
+  const ledger = new Ledger(freed => {
+    waiting.freed(freed)
+    // Also what was only about to be taken was counted.
+    for (const pool of sharing.of(freed.space)) capacity.mark(pool)
+  })
   const lastWords = new LastWords()
   const world: Desk = { client, clock, random, recorder, caches, ledger, waiting, lastWords, leftAlone: new Map() }
   followLedger(caches, ledger)
@@ -96,7 +100,7 @@ export function addCapiDesk(parts: DeskParts): Desk {
     }),
   )
 
-  addPoolCapacity(manager, { ...world, sharing, metrics })
+  const capacity = addPoolCapacity(manager, { ...world, sharing, metrics })
 
   const marks = { binding, reclaim }
   caches.claims.subscribe(change => onClaim(world, change, marks, metrics))
