@@ -12,6 +12,7 @@ import { startReferenceIpam } from '../scripts/real/reference-ipam.ts'
 import { claims, holds, pools, reports } from '../src/controllers/kinds.ts'
 import type { Client } from '../src/kube/client.ts'
 import type { Kind, KubeObject } from '../src/kube/object.ts'
+import type { Wire } from '../src/kube/wire.ts'
 import { readRow, type Sample, writeCopies } from './held.ts'
 
 export const unlimited = [
@@ -26,6 +27,7 @@ const poolKind = pools.find(({ kind }) => kind === 'InClusterIPPool') as Kind
 export interface Side {
   readonly name: 'mooring' | 'reference'
   readonly client: Client
+  readonly wire: Wire
   readonly cluster: Cluster
   readonly bound: Bound
   readonly provider: Provider | undefined
@@ -45,13 +47,14 @@ export interface SideOptions {
 export async function startSide({ name, dir: root, say, nodeArgs }: SideOptions): Promise<Side> {
   const dir = join(root, name)
   const cluster = await startCluster({ dir, apiserverArgs: unlimited, withControllers: false, say })
-  const { client, close } = connect(cluster.kubeconfig, 'bench')
+  const { client, wire, close } = connect(cluster.kubeconfig, 'bench')
   await installKinds(client, shippedDefinitions)
   const bound = await Bound.watch(client)
   let provider: Provider | undefined
   const side: Side = {
     name,
     client,
+    wire,
     cluster,
     bound,
     get provider() {
@@ -253,6 +256,35 @@ export class CpuOfAll {
   }
 }
 
+/** Requests that the API server has answered, by verb and resource, as it counts them itself. */
+export async function requestsSoFar({ wire }: Side): Promise<ReadonlyMap<string, number>> {
+  const { signal } = new AbortController()
+  const { body } = await wire({ method: 'GET', path: '/metrics', headers: {}, signal })
+  const counts = new Map<string, number>()
+  for (const line of typeof body === 'string' ? body.split('\n') : []) {
+    if (!line.startsWith('apiserver_request_total{')) continue
+    const label = (name: string): string => new RegExp(`[{,]${name}="([^"]*)"`).exec(line)?.[1] ?? ''
+    const [verb, code, resource] = [label('verb'), label('code'), [label('resource'), label('subresource')]]
+    if (verb === 'WATCH' || resource[0] === '') continue
+    const what = `${verb} ${resource.filter(Boolean).join('/')}${code.startsWith('2') ? '' : ` ${code}`}`
+    counts.set(what, (counts.get(what) ?? 0) + Number(line.slice(line.lastIndexOf(' ') + 1)))
+  }
+  return counts
+}
+
+/** Those that came often enough to matter, per claim. */
+export function requestsPer(
+  count: number,
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): string {
+  return [...after]
+    .map(([what, number]) => ({ what, per: (number - (before.get(what) ?? 0)) / count }))
+    .filter(({ per }) => per >= 0.02)
+    .map(({ what, per }) => `${what} ${per.toFixed(2)}`)
+    .join(', ')
+}
+
 /** User and system, in ticks of 10 ms. */
 export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -273,11 +305,10 @@ export async function fillUp(side: Side, sampleName: string, from: number, count
   const address = (report as { spec?: { address?: string } } | undefined)?.spec?.address
   const uid = claim?.metadata.uid
   if (address === undefined || uid === undefined) throw new Error(`${sampleName} is not bound`)
-  const keys = [
-    `/registry/${claims.group}/${claims.plural}/${namespace}/${sampleName}`,
-    `/registry/${reports.group}/${reports.plural}/${namespace}/${sampleName}`,
-  ]
+  const keys = [`/registry/${reports.group}/${reports.plural}/${namespace}/${sampleName}`]
+  // The reference provider asks about every claim when it starts, twenty a second: only addresses are put beside it.
   if (side.name === 'mooring') {
+    keys.unshift(`/registry/${claims.group}/${claims.plural}/${namespace}/${sampleName}`)
     const { items } = await client.list(holds, { labelSelector: `mooring.dev/claim-uid=${uid}` })
     const hold = items[0]?.metadata.name
     if (hold === undefined) throw new Error(`${sampleName} has no hold`)
