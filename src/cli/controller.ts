@@ -48,7 +48,7 @@ export async function controller(
   const log = createLog({ write, now: Date.now, level: options.logLevel, form: options.logFormat })
   const metrics = createMetrics()
   const connected = connect(options, 'mooring-controller', metrics)
-  const undo: (() => Promise<void> | void)[] = [connected.close, measureProcess(metrics)]
+  const undo: (() => Promise<void> | void)[] = [() => connected.close(), measureProcess(metrics)]
   const state = { isStopping: false }
   const stop = async () => {
     state.isStopping = true

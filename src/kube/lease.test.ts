@@ -70,6 +70,29 @@ describe('an election', () => {
     await two.stop()
   })
 
+  test('gives the lease back also when a renewal that arrived was cut short by the order to stop', async () => {
+    const [server, clock] = [new ToyObjects(), new VirtualClock()]
+    let isCut = false
+    const update: typeof server.client.update = async (kind, object, options) => {
+      const answer = await server.client.update(kind, object)
+      // The answer never comes: only the order to stop ends the wait.
+      if (!isCut || options?.signal === undefined) return answer
+      return new Promise((_, reject) => {
+        options.signal?.addEventListener('abort', () => reject(new WireError('cut', true)))
+      })
+    }
+    const one = aCandidate(server, clock, 'one', { ...server.client, update })
+    await settle()
+    isCut = true
+    await clock.advance(5_000)
+    expect(leaseOf(server)?.spec).toMatchObject({
+      holderIdentity: 'one',
+      renewTime: expect.stringMatching(/00:0[1-5]\./),
+    })
+    await one.stop()
+    expect(leaseOf(server)?.spec?.holderIdentity).toBe('')
+  })
+
   test('hands over after the whole duration when the leader vanishes, whatever the wall clocks say', async () => {
     const [server, clock] = [new ToyObjects(), new VirtualClock()]
     server.put({

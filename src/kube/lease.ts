@@ -54,6 +54,9 @@ export interface ElectionOptions {
   readonly onLost?: () => void
 }
 
+/** Conflicts at the end are with ourselves, and there is at most one request of ours under way. */
+const releaseTriesMax = 3
+
 export class Election {
   readonly name = 'election'
   readonly #options: ElectionOptions
@@ -64,6 +67,8 @@ export class Election {
   /** Leading, in its own belief, until then. */
   #believesUntilMs = Number.NEGATIVE_INFINITY
   #wasLeading = false
+  /** Whether the lease may be ours, also without our knowing. */
+  #hasWritten = false
   #seen: { version: string; sinceMs: number; lease: Lease } | undefined
 
   constructor(options: ElectionOptions) {
@@ -141,11 +146,13 @@ export class Election {
     const lease = await client.get(leases, { namespace, name }, { signal })
     if (lease === undefined) {
       const spec = this.#spec(undefined)
+      this.#hasWritten = true
       const made = await client.create(leases, { metadata: { namespace, name }, spec }, { signal })
       return this.#believe(made, startMs)
     }
     this.#observe(lease)
     if (lease.spec?.holderIdentity !== identity && !this.#mayTake(lease)) return
+    this.#hasWritten = true
     const next = await client.update(leases, { ...lease, spec: this.#spec(lease) }, { signal })
     this.#believe(next, startMs)
   }
@@ -197,18 +204,28 @@ export class Election {
     onElected?.()
   }
 
+  /**
+   * Read anew first: a renewal that was cut short by the order to stop may have arrived all the same, and with the version
+   * from before it the lease would be refused and run out instead.
+   */
   async #release(): Promise<void> {
-    const { client, log, identity } = this.#options
-    const lease = this.#seen?.lease
+    const { client, log, namespace, name, identity } = this.#options
     this.#believesUntilMs = Number.NEGATIVE_INFINITY
     this.#wasLeading = false
-    if (lease?.spec?.holderIdentity !== identity) return
-    const spec: LeaseSpec = { ...this.#spec(lease), holderIdentity: '', leaseDurationSeconds: 1 }
-    try {
-      await client.update(leases, { ...lease, spec })
-    } catch (error) {
-      if (!isRefusal(error, 'Conflict', 'NotFound')) {
-        log.info('the lease was not given back, it will run out', { error: describeError(error) })
+    if (!this.#hasWritten) return
+    for (let tries = 1; tries <= releaseTriesMax; tries++) {
+      try {
+        const lease = await client.get(leases, { namespace, name })
+        if (lease?.spec?.holderIdentity !== identity) return
+        const spec: LeaseSpec = { ...this.#spec(lease), holderIdentity: '', leaseDurationSeconds: 1 }
+        await client.update(leases, { ...lease, spec })
+        return
+      } catch (error) {
+        if (isRefusal(error, 'Conflict')) continue
+        if (!isRefusal(error, 'NotFound')) {
+          log.info('the lease was not given back, it will run out', { error: describeError(error) })
+        }
+        return
       }
     }
   }

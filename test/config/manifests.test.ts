@@ -30,7 +30,7 @@ describe('the manifests in config', () => {
       return [kind, metadata.namespace, metadata.name]
     })
     for (const place of places) expect(place[2]).toMatch(/^(mooring-|[a-z]+\.)/)
-    const without = new Set(places.filter(([, namespace]) => namespace === undefined).map(([kind]) => kind))
+    const without = new Set(places.filter(([, namespace]) => namespace === undefined).map(([kind = '']) => kind))
     expect([...without].toSorted()).toEqual([
       'ClusterRole',
       'ClusterRoleBinding',

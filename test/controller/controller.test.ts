@@ -21,7 +21,7 @@ import {
   kindNamed,
   until,
 } from './ground.ts'
-import { aReplica, type Replica } from './replica.ts'
+import { aReplica, quickLease, type Replica } from './replica.ts'
 
 let ground: Ground
 let kubeconfig: string
@@ -108,7 +108,7 @@ describe('two replicas', () => {
   })
 
   test('the leader ends with a sentence when somebody takes its lease', async () => {
-    const leader = await start()
+    const leader = await start(quickLease)
     await leader.said({ msg: 'mooring controller is working' })
     const leases = kindNamed('Lease')
     const ref = { namespace, name: 'mooring-controller' }

@@ -39,7 +39,8 @@ export interface Ground {
 
 export async function aGround(): Promise<Ground> {
   const directory = mkdtempSync(join(tmpdir(), 'mooring-controller-'))
-  const { kubeconfig, stop } = await findServer(directory)
+  const found = await findServer(directory)
+  const { kubeconfig } = found
   const connected = connect({ kubeconfig }, 'tester')
   const { client: admin } = connected
   const { server, ca = '' } = readKubeconfig(kubeconfig)
@@ -60,7 +61,7 @@ export async function aGround(): Promise<Ground> {
     async read(path) {
       const headers = { accept: 'application/json' }
       const { body } = await connected.wire({ method: 'GET', path, headers, signal: AbortSignal.timeout(30_000) })
-      return JSON.parse(String(body)) as Readonly<Record<string, unknown>>
+      return JSON.parse(textOf(body)) as Readonly<Record<string, unknown>>
     },
     tokenOf,
     async kubeconfigOf(namespace, name) {
@@ -73,7 +74,7 @@ export async function aGround(): Promise<Ground> {
     },
     async stop() {
       await connected.close()
-      await stop()
+      await found.stop()
       rmSync(directory, { recursive: true, force: true })
     },
   }
@@ -108,9 +109,12 @@ async function requestToken({ wire }: Connected, namespace: string, name: string
     body: JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} }),
     signal: AbortSignal.timeout(30_000),
   })
-  if (status !== 201) throw new Error(`no token: ${String(body)}`)
-  return (JSON.parse(String(body)) as { status: { token: string } }).status.token
+  if (status !== 201) throw new Error(`no token: ${textOf(body)}`)
+  return (JSON.parse(textOf(body)) as { status: { token: string } }).status.token
 }
+
+/** Only streams are answered otherwise. */
+const textOf = (body: unknown): string => (typeof body === 'string' ? body : '')
 
 const builtIn: readonly (readonly [kind: string, group: string, plural: string, namespaced: boolean])[] = [
   ['Namespace', '', 'namespaces', false],

@@ -20,18 +20,22 @@ export interface Replica extends RunningController {
 
 const anywhere = '127.0.0.1:0'
 
-export const quickLease = {
-  leaderElectLeaseDuration: 3_000,
-  leaderElectRenewDeadline: 2_000,
+/** Long enough for a busy machine; what is given back is taken at the next try all the same. */
+const lease = {
+  leaderElectLeaseDuration: 30_000,
+  leaderElectRenewDeadline: 20_000,
   leaderElectRetryPeriod: 200,
 } as const
+
+/** For who wants to see it lost. */
+export const quickLease = { leaderElectLeaseDuration: 3_000, leaderElectRenewDeadline: 2_000 } as const
 
 const plain: Omit<ControllerOptions, 'kubeconfig'> = {
   desks: 'capi',
   namespace: '',
   watchFilter: '',
   leaderElect: true,
-  ...quickLease,
+  ...lease,
   healthProbeBindAddress: anywhere,
   webhookPort: 'none',
   webhookHost: '127.0.0.1',
