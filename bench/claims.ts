@@ -383,7 +383,8 @@ try {
   const markdown = toMarkdown()
   console.log(`\n${markdown}`)
   if (values.write) {
-    const text = `
+    const text = `## Claims
+
 By \`npm run bench:claims -- --write\` on ${machine()}.
 Each provider alone on a fresh kube-apiserver ${kubernetesVersion} with etcd, without request limits, with the same kinds and the same
 pools, one after the other in one run. A claim's time runs from when its author asks for it until its author sees its address.
@@ -392,7 +393,7 @@ provider only its addresses are, for at its start it asks about every claim, twe
 per second), so its figures say little about the machine.
 
 ${markdown}`
-    writeSections(new Map([['Claims', text]]))
+    writeSections(text)
   }
   process.exit()
 } catch (error) {

@@ -1,13 +1,11 @@
 // `npm run bench [-- --only=ip,store,apiserver] [--objects=N] [--write]`: all benchmarks, each beside what it is to be
 // compared with. `--write` puts the figures into docs/benchmarks.md.
 
-import { writeFileSync } from 'node:fs'
-import { cpus, totalmem } from 'node:os'
-import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { skippedExitCode, Unavailable } from '../scripts/real/binaries.ts'
 import { benchAPIServer, type Comparison, toLine, toMarkdown } from './apiserver.ts'
 import { benchIP, toTable } from './ip.ts'
+import { machine, writeSections } from './page.ts'
 import { benchStore } from './store.ts'
 
 const { values } = parseArgs({
@@ -82,14 +80,11 @@ if (wanted.has('apiserver')) {
 }
 
 if (values.write) {
-  const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`
-  const page = [
+  const introduction = [
     '# Benchmarks',
     '',
-    `Measured by \`npm run bench -- --write\` on ${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memory} of memory, Node ${process.version}.`,
+    `Measured by \`npm run bench -- --write\` on ${machine()}.`,
     'Plan with the ratios, not with the figures: another machine has other figures.',
-    '',
-    ...sections,
   ]
-  writeFileSync(join(import.meta.dirname, '..', 'docs', 'benchmarks.md'), `${page.join('\n').trimEnd()}\n`)
+  writeSections(sections.join('\n'), introduction.join('\n'))
 }

@@ -12,13 +12,15 @@ export function machine(): string {
   return `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memory} of memory, Node ${process.version}`
 }
 
-/** `sections` by their heading, in the order in which new ones are added. */
-export function writeSections(sections: ReadonlyMap<string, string>): void {
-  const [introduction = '', ...parts] = readFileSync(path, 'utf8').split(/^(?=## )/m)
+/** Puts sections, each under a heading of the second rank, in the place of those of the same heading, or at the end. */
+export function writeSections(text: string, introduction?: string): void {
+  const [before = '', ...parts] = partsOf(readFileSync(path, 'utf8'))
   const known = new Map(parts.map(part => [headingOf(part), part]))
-  for (const [heading, text] of sections) known.set(heading, `## ${heading}\n\n${text.trim()}\n`)
-  const page = [introduction, ...known.values()].map(part => part.trimEnd()).join('\n\n')
+  for (const part of partsOf(text)) if (part.startsWith('## ')) known.set(headingOf(part), part)
+  const page = [introduction ?? before, ...known.values()].map(part => part.trim()).join('\n\n')
   writeFileSync(path, `${page}\n`)
 }
+
+const partsOf = (text: string): string[] => text.split(/^(?=## )/m)
 
 const headingOf = (part: string): string => part.slice(3, part.indexOf('\n')).trim()

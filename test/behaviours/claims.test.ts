@@ -330,7 +330,7 @@ describe('A thousand claims at once', () => {
     for (let i = 0; i < made.length; i += 100) {
       await Promise.all(made.slice(i, i + 100).map(claim => world.delete(claim)))
     }
-    await world.eventually(async () => expect(await world.list(claims)).toEqual([]), 60_000)
+    await world.eventually(async () => expect(await world.list(claims)).toEqual([]), 120_000)
   })
 })
 
