@@ -1,4 +1,4 @@
-// `npm run test:capi [-- --only=init,move,vsphere] [--keep]`: programs that nobody here wrote use Mooring. clusterctl installs,
+// `npm run test:capi [-- --only=init,move,embedded,vsphere] [--keep]`: programs that nobody here wrote use Mooring. clusterctl installs,
 // upgrades and moves it; Cluster API's own manager reviews what it writes; the provider for vSphere gets the addresses of its
 // machines from it. They are built once (about a quarter of an hour) and run on a real kube-apiserver.
 
@@ -19,12 +19,15 @@ import { startVSphere } from './vcenter.ts'
 import { tellVSphere } from './vsphere.ts'
 
 const { values } = parseArgs({
-  options: { only: { type: 'string', default: 'init,move,vsphere' }, keep: { type: 'boolean', default: false } },
+  options: {
+    only: { type: 'string', default: 'init,move,embedded,vsphere' },
+    keep: { type: 'boolean', default: false },
+  },
 })
 const chapters = new Set(values.only.split(','))
 
 const programs: Program[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'clusterctl']
-if (chapters.has('move') || chapters.has('vsphere')) programs.push('cluster-api-manager')
+if (['move', 'embedded', 'vsphere'].some(chapter => chapters.has(chapter))) programs.push('cluster-api-manager')
 if (chapters.has('vsphere')) programs.push('vsphere-manager', 'vcenter')
 
 try {
@@ -59,6 +62,16 @@ async function main(): Promise<number> {
         const starting = ['here', 'there'].map(name => startManagement(name, dir, processes, clusterctl, repository))
         const [source, target] = await Promise.all(starting)
         if (source && target) await tellMove(sentences, source, target, clusterctl)
+      })
+      await processes.stop()
+    }
+    if (chapters.has('embedded')) {
+      await sentences.chapter('the same, from kube-apiserver to the embedded server', async () => {
+        const [source, target] = await Promise.all([
+          startManagement('cluster', dir, processes, clusterctl, repository),
+          startManagement('embedded', dir, processes, clusterctl, repository, 'embedded'),
+        ])
+        await tellMove(sentences, source, target, clusterctl)
       })
       await processes.stop()
     }

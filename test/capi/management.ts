@@ -4,6 +4,7 @@
 import { join } from 'node:path'
 import { binary } from '../../scripts/real/binaries.ts'
 import { startCluster } from '../../scripts/real/cluster.ts'
+import { startEmbedded } from '../../scripts/real/embedded.ts'
 import { freePort } from '../../scripts/real/free-port.ts'
 import { type Client, connect } from '../conformance/client.ts'
 import { must } from './answers.ts'
@@ -21,13 +22,22 @@ export interface Management {
   readonly client: Client
 }
 
-export async function startServer(name: string, dir: string, processes: Processes): Promise<Management> {
+/** The embedded server, without desks, is an API server like another. */
+export type ServerKind = 'kube-apiserver' | 'embedded'
+
+export async function startServer(
+  name: string,
+  dir: string,
+  processes: Processes,
+  kind: ServerKind = 'kube-apiserver',
+): Promise<Management> {
   const own = join(dir, name)
-  const cluster = await startCluster({ dir: own })
-  processes.keep(() => cluster.stop())
-  const client = connect(cluster.kubeconfig)
+  const server =
+    kind === 'embedded' ? await startEmbedded({ dir: own, args: ['--desks=none'] }) : await startCluster({ dir: own })
+  processes.keep(() => server.stop())
+  const client = connect(server.kubeconfig)
   await pretendCertManager(client)
-  return { name, dir: own, kubeconfig: cluster.kubeconfig, client }
+  return { name, dir: own, kubeconfig: server.kubeconfig, client }
 }
 
 export async function init(
@@ -49,8 +59,9 @@ export async function startManagement(
   processes: Processes,
   clusterctl: Clusterctl,
   repository: Repository,
+  kind: ServerKind = 'kube-apiserver',
 ): Promise<Management> {
-  const management = await startServer(name, dir, processes)
+  const management = await startServer(name, dir, processes, kind)
   await init(management, clusterctl, repository)
   await startCore(management, processes)
   await startMooring(management, processes)

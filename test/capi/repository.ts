@@ -107,8 +107,9 @@ interface Shipped {
 
 function shipped(dir: string): Shipped {
   const out = join(dir, 'release')
-  writeRelease({ out })
   const version = releaseVersion()
+  // clusterctl wants to know the registry.
+  writeRelease({ out, image: `registry.example.org/mooring:${version}` })
   const read = (file: string) => readFileSync(join(out, 'ipam-mooring', version, file), 'utf8')
   return { version, components: read('ipam-components.yaml'), metadata: read('metadata.yaml') }
 }
