@@ -31,9 +31,31 @@ const found: readonly Found[] = [
     scenario: 'a race for the last address',
     plan: { desks: 2, patienceMs: 3_000, faults: [eventsLate('holds', 1)] },
   },
+  {
+    what: 'an address that was only about to be taken is counted as free again when its claim went meanwhile',
+    scenario: 'a machine wants an address of each family, and one pool is full',
+    plan: {
+      desks: 1,
+      patienceMs: 3_000,
+      faults: [{ point: { at: 'write', actor: 'A', nth: 1 }, action: { do: 'delay', what: 'answer', forMs: 20_000 } }],
+    },
+  },
+  {
+    what: 'a desk that does not hear that a namespace lost its label gives it nothing',
+    scenario: 'a pool is shared with a namespace, then no longer',
+    plan: {
+      desks: 2,
+      faults: [
+        {
+          point: { at: 'event', actor: 'A', kind: 'namespaces', nth: 1 },
+          action: { do: 'drop', relistAfterMs: 60_000 },
+        },
+      ],
+    },
+  },
 ]
 
-test.each(found)('$what', async ({ what, scenario: name, seed = 0, plan }) => {
+test.each(found.map(one => [one.what, one] as const))('%s', async (what, { scenario: name, seed = 0, plan }) => {
   const scenario = scenarios.find(one => one.name === name)
   if (scenario === undefined) throw new Error(`there is no scenario called ${name}`)
   const { violations } = await run({ scenario, seed, plan: { name: what, ...plan } })
