@@ -308,6 +308,22 @@ describe('Pools that have nothing to do with each other', () => {
   })
 })
 
+describe('A hundred claims that a pool lets go at once', () => {
+  test('do not go for the same address', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool().paused())
+    for (let i = 0; i < 100; i++) await world.create(aClaim().on(pool))
+    await world.pass(1_000)
+    await world.patch(pool, { metadata: { annotations: { 'cluster.x-k8s.io/paused': null } } })
+    await world.eventually(async () => {
+      const served = (await world.list(claims)).filter(({ status }) => status?.addressRef !== undefined)
+      expect(served.length).toBe(100)
+    }, 60_000)
+    const taken = world.desk.writes.filter(write => write.startsWith('POST') && write.includes('/holds'))
+    expect(taken.length).toBeLessThan(110)
+  })
+})
+
 describe('A thousand claims at once', () => {
   test('get a thousand different addresses', async () => {
     const world = await aWorld()

@@ -287,8 +287,7 @@ async function bind(
   switch (by.how) {
     case 'take':
     case 'arrive': {
-      if (by.how === 'take' && (await isOfferOutdated(claim, pool, world))) return again()
-      const made = await take(claim, pool, spec, world)
+      const made = await take(claim, pool, spec, by.how, world)
       if (made === undefined) return again()
       // Rule 11, looked at once more with the hold in hand.
       if (isDisputed(world, claim, pool.space, ip)) {
@@ -324,18 +323,20 @@ async function bind(
   return report(chosen, pool, ip, by.how, seen, world)
 }
 
-/** While the hold is on its way, nobody else of this process goes for the same address. */
+/** From the moment it is chosen until the hold is there, nobody else of this process goes for the same address. */
 async function take(
   claim: IPAddressClaim,
   pool: Pool,
   spec: HoldSpec,
+  how: Taking['how'],
   world: CapiWorld,
 ): Promise<KubeObject | undefined> {
   const by = showingOfTaker(keyOfClaim(claim))
   const { clusterName, metadata } = claim
   world.ledger.show({ by, pool, ip: spec.ip, namespace: metadata.namespace, clusterName, isIntent: true })
-  world.waiting.leave(keyOfClaim(claim))
   try {
+    if (how === 'take' && (await isOfferOutdated(claim, pool, world))) return undefined
+    world.waiting.leave(keyOfClaim(claim))
     const made = await takeHold(world, spec)
     if (made === undefined)
       world.note({ what: 'lost race', claim: metadata, pool: pool.identity, ...placeOf(pool, spec.ip) })
