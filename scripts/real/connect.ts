@@ -2,9 +2,9 @@
 
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { type Client, createClient } from '../../src/kube/client.ts'
-import { createDiscovery } from '../../src/kube/discovery.ts'
+import type { Client } from '../../src/kube/client.ts'
 import { findConnection } from '../../src/kube/kubeconfig.ts'
+import { speak } from '../../src/kube/speak.ts'
 import type { Wire } from '../../src/kube/wire.ts'
 import { createUndiciWire } from '../../src/kube/wire-undici.ts'
 import { type Clock, realClock } from '../../src/runtime/clock.ts'
@@ -20,8 +20,7 @@ export function connect(kubeconfig: string, name = 'tester'): Connected {
   const clock = realClock
   const connection = findConnection({ env: {}, home: homedir(), readFile }, { kubeconfig })
   const { wire, close } = createUndiciWire({ connection, clock, readFile })
-  const discovery = createDiscovery({ wire, clock, name, absentMs: 0 })
-  const client = createClient({ wire, clock, versionOf: discovery.versionOf, name })
+  const { client } = speak({ wire, clock, name, absentMs: 0 })
   return { client, wire, clock, close }
 }
 

@@ -3,11 +3,11 @@
 
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { type Client, createClient } from '../kube/client.ts'
-import { createDiscovery, type Discovery, servedVersions } from '../kube/discovery.ts'
+import type { Client } from '../kube/client.ts'
+import { type Discovery, servedVersions } from '../kube/discovery.ts'
 import { type ConnectionChoice, findConnection, KubeconfigError } from '../kube/kubeconfig.ts'
-import { measureClient } from '../kube/metrics.ts'
 import type { Kind } from '../kube/object.ts'
+import { speak } from '../kube/speak.ts'
 import type { Wire } from '../kube/wire.ts'
 import { createUndiciWire } from '../kube/wire-undici.ts'
 import { realClock } from '../runtime/clock.ts'
@@ -34,14 +34,7 @@ export function connect(choice: ConnectionChoice, name: string, metrics?: Metric
     const connection = findConnection({ env: process.env, home: homedir(), readFile }, choice)
     const clock = realClock
     const { wire, close } = createUndiciWire({ connection, clock, readFile })
-    const discovery = createDiscovery({ wire, clock, name })
-    const client = createClient({
-      wire,
-      clock,
-      name,
-      versionOf: (kind, signal) => discovery.versionOf(kind, signal),
-      metrics: metrics && measureClient(metrics),
-    })
+    const { client, discovery } = speak({ wire, clock, name, metrics })
     const served = (kind: Kind) => servedVersions({ wire, clock, name }, kind)
     return { client, wire, discovery, served, server: connection.server, namespace: connection.namespace, close }
   } catch (error) {

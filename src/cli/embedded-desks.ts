@@ -6,10 +6,9 @@ import { startEdge } from '../admission/edge.ts'
 import { type ReviewAddress, toMutatingConfiguration, toValidatingConfiguration } from '../admission/registration.ts'
 import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
 import type { Handler } from '../apiserver/edge/handler.ts'
-import { type Client, createClient } from '../kube/client.ts'
-import { createDiscovery } from '../kube/discovery.ts'
-import { measureClient } from '../kube/metrics.ts'
+import type { Client } from '../kube/client.ts'
 import { defineKind, type KubeObject } from '../kube/object.ts'
+import { speak } from '../kube/speak.ts'
 import { realClock } from '../runtime/clock.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -75,15 +74,7 @@ export async function withdrawReviews(handler: Handler, certificates: KeptCertif
 function connect(handler: Handler, certificates: KeptCertificates, metrics?: Metrics) {
   const peerCertificate = new X509Certificate(certificates.admin().certificate).raw
   const wire = embeddedWire({ handler: () => handler, peerCertificate })
-  const discovery = createDiscovery({ wire, clock, name })
-  const client = createClient({
-    wire,
-    clock,
-    name,
-    versionOf: (kind, signal) => discovery.versionOf(kind, signal),
-    metrics: metrics && measureClient(metrics),
-  })
-  return { client, discovery }
+  return speak({ wire, clock, name, metrics })
 }
 
 const webhookKind = (kind: string, plural: string) =>

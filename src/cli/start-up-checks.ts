@@ -6,6 +6,7 @@ import type { Client } from '../kube/client.ts'
 import { defineKind, type Kind, type KubeObject, nameOfKind } from '../kube/object.ts'
 import { isRefusal } from '../kube/refusal.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
+import { Waiters } from '../runtime/waiters.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { nameOfResource, type SingleRight } from './rights.ts'
 
@@ -47,7 +48,7 @@ const questionsMax = 8
 
 export class StartUpChecks {
   readonly #options: StartUpChecksOptions
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Waiters()
   #lacks: readonly Lack[] | undefined
 
   constructor(options: StartUpChecksOptions) {
@@ -62,20 +63,7 @@ export class StartUpChecks {
 
   /** Resolves when everything needed is there; rejects when the signal is aborted before. */
   passed(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.reasons().length === 0) return resolve()
-      const refuse = () => {
-        this.#waiting.delete(agree)
-        reject(signal.reason)
-      }
-      const agree = () => {
-        signal.removeEventListener('abort', refuse)
-        resolve()
-      }
-      if (signal.aborted) return refuse()
-      signal.addEventListener('abort', refuse, { once: true })
-      this.#waiting.add(agree)
-    })
+    return this.#waiting.until(this.reasons().length === 0, signal)
   }
 
   /** Looks again and again until the signal is aborted. */
@@ -162,8 +150,7 @@ export class StartUpChecks {
     this.#lacks = lacks
     if (!wasLacking || this.reasons().length > 0) return
     log.info('every kind and right that is needed is there')
-    for (const resolve of this.#waiting) resolve()
-    this.#waiting.clear()
+    this.#waiting.tell()
   }
 }
 

@@ -5,6 +5,7 @@
 // The cache never goes back in time: of one uid the highest version stays, and an object that was seen to be deleted does
 // not come back by an older event (the reflector drops those).
 
+import { Waiters } from '../runtime/waiters.ts'
 import { isOlder, type KubeObject, keyOf } from './object.ts'
 
 /** Old alone: deleted. New alone: added. Both: changed, and of the same uid. */
@@ -34,7 +35,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   readonly #subscribers = new Set<(change: Change<T>) => void>()
   readonly #isFrozen: boolean
   readonly #onError: (error: unknown) => void
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Waiters()
   /** Taken out on somebody's word, and not yet confirmed by the stream: a later read may bring them back. */
   readonly #unlearned = new Set<string>()
   #hasSynced = false
@@ -91,20 +92,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   }
 
   synced(signal?: AbortSignal): Promise<void> {
-    if (this.#hasSynced) return Promise.resolve()
-    return new Promise((resolve, reject) => {
-      const refuse = () => {
-        this.#waiting.delete(agree)
-        reject(signal?.reason)
-      }
-      const agree = () => {
-        signal?.removeEventListener('abort', refuse)
-        resolve()
-      }
-      if (signal?.aborted) return refuse()
-      signal?.addEventListener('abort', refuse, { once: true })
-      this.#waiting.add(agree)
-    })
+    return this.#waiting.until(this.#hasSynced, signal)
   }
 
   /** The reflector's: everything there is, at one version. Who is not in it is gone. */
@@ -184,8 +172,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   /** The reflector's: what is here is all there is to know for now. */
   markSynced(): void {
     this.#hasSynced = true
-    for (const resolve of this.#waiting) resolve()
-    this.#waiting.clear()
+    this.#waiting.tell()
   }
 
   #advance({ metadata: { resourceVersion = '' } }: T): void {

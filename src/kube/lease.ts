@@ -10,6 +10,7 @@
 
 import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
+import { Waiters } from '../runtime/waiters.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Client } from './client.ts'
 import { defineKind, type KubeObject } from './object.ts'
@@ -63,7 +64,7 @@ export class Election {
   readonly #durationSeconds: number
   readonly #renewMsMax: number
   readonly #periodMs: number
-  readonly #waiting = new Set<() => void>()
+  readonly #waiting = new Waiters()
   /** Leading, in its own belief, until then. */
   #believesUntilMs = Number.NEGATIVE_INFINITY
   #wasLeading = false
@@ -93,20 +94,7 @@ export class Election {
 
   /** Resolves when this process leads; rejects when the signal is aborted before. */
   elected(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (this.isLeading) return resolve()
-      const refuse = () => {
-        this.#waiting.delete(agree)
-        reject(signal.reason)
-      }
-      const agree = () => {
-        signal.removeEventListener('abort', refuse)
-        resolve()
-      }
-      if (signal.aborted) return refuse()
-      signal.addEventListener('abort', refuse, { once: true })
-      this.#waiting.add(agree)
-    })
+    return this.#waiting.until(this.isLeading, signal)
   }
 
   /** Takes part until the signal is aborted, then gives the lease back. */
@@ -199,8 +187,7 @@ export class Election {
       return onLost?.()
     }
     log.info('leads', { lease: name, identity })
-    for (const resolve of this.#waiting) resolve()
-    this.#waiting.clear()
+    this.#waiting.tell()
     onElected?.()
   }
 

@@ -3,10 +3,8 @@
 
 import { addCapiDesk } from '../../src/controllers/capi/desk.ts'
 import { factsWhenSynced } from '../../src/controllers/pool/facts.ts'
-import { createClient } from '../../src/kube/client.ts'
-import { createDiscovery } from '../../src/kube/discovery.ts'
 import { createRecorder, type Recorder } from '../../src/kube/events.ts'
-import { measureClient } from '../../src/kube/metrics.ts'
+import { speak } from '../../src/kube/speak.ts'
 import { type Wire, WireError, type WireRequest, type WireResponse } from '../../src/kube/wire.ts'
 import { type Clock, pause } from '../../src/runtime/clock.ts'
 import { Manager } from '../../src/runtime/manager.ts'
@@ -122,14 +120,7 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
       const random = seededRandom(1)
       const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
       metrics = createMetrics()
-      const discovery = createDiscovery({ wire: own, clock, name: 'mooring' })
-      const client = createClient({
-        wire: own,
-        clock,
-        name: 'mooring',
-        versionOf: discovery.versionOf,
-        metrics: measureClient(metrics),
-      })
+      const { client, discovery } = speak({ wire: own, clock, name: 'mooring', metrics })
       const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: 'test' })
       const manager = new Manager({ clock, random, log, metrics })
       const parts = { client, discovery, clock, random, log, recorder, manager, metrics }

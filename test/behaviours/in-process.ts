@@ -9,9 +9,8 @@ import {
   toValidatingConfiguration,
 } from '../../src/admission/registration.ts'
 import { issueCA, issueServerCertificate } from '../../src/apiserver/certificates/issue.ts'
-import { createClient } from '../../src/kube/client.ts'
-import { createDiscovery } from '../../src/kube/discovery.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
+import { speak } from '../../src/kube/speak.ts'
 import { VirtualClock } from '../../src/runtime/virtual-clock.ts'
 import type { MemoryDisk } from '../../src/store/memory.ts'
 import { silentLog } from '../../src/telemetry/log.ts'
@@ -30,8 +29,7 @@ export async function anInProcessWorld({ define, isReviewed = false }: WorldOpti
   const clock = new VirtualClock()
   const peerCertificate = toDER(certificates().admin().certificate)
   const wire = kubeWire({ handler: () => server.server.handler, peerCertificate })
-  const discovery = createDiscovery({ wire, clock, name: 'tester', absentMs: 0 })
-  const client = createClient({ wire, clock, versionOf: discovery.versionOf, name: 'tester' })
+  const { client } = speak({ wire, clock, name: 'tester', absentMs: 0 })
   const start = async () => {
     const desk = aDesk(wire, clock)
     await desk.start()

@@ -3,9 +3,8 @@
 // anything but turns of the event loop and the world's clock, so a run repeats to the letter.
 
 import { addCapiDesk } from '../../src/controllers/capi/desk.ts'
-import { createClient as createKubeClient } from '../../src/kube/client.ts'
-import { createDiscovery } from '../../src/kube/discovery.ts'
 import { createRecorder } from '../../src/kube/events.ts'
+import { speak } from '../../src/kube/speak.ts'
 import type { Wire, WireRequest } from '../../src/kube/wire.ts'
 import { Manager } from '../../src/runtime/manager.ts'
 import { seededRandom } from '../../src/runtime/random.ts'
@@ -164,13 +163,7 @@ export class PerturbedWorld {
     const random = seededRandom(this.#options.seed * 7 + this.history.length + actor.charCodeAt(0))
     const name = `desk-${actor}`
     const wire = weather.connect(life)
-    const discovery = createDiscovery({ wire, clock, name })
-    const client = createKubeClient({
-      wire,
-      clock,
-      name,
-      versionOf: (kind, signal) => discovery.versionOf(kind, signal),
-    })
+    const { client, discovery } = speak({ wire, clock, name })
     const log = silentLog
     const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: name })
     const manager = new Manager({ clock, random, log })

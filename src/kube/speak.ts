@@ -1,0 +1,31 @@
+// A client that finds out by itself which version of a kind the server speaks.
+
+import type { Clock } from '../runtime/clock.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { type Client, createClient } from './client.ts'
+import { createDiscovery, type Discovery } from './discovery.ts'
+import { measureClient } from './metrics.ts'
+import type { Wire } from './wire.ts'
+
+export interface SpeakOptions {
+  readonly wire: Wire
+  readonly clock: Clock
+  /** Who asks, for the server's logs and for who owns a field. */
+  readonly name: string
+  readonly metrics?: Metrics | undefined
+  /** How long "not installed" is believed. */
+  readonly absentMs?: number
+}
+
+export function speak(options: SpeakOptions): { client: Client; discovery: Discovery } {
+  const { wire, clock, name, metrics } = options
+  const discovery = createDiscovery(options)
+  const client = createClient({
+    wire,
+    clock,
+    name,
+    versionOf: (kind, signal) => discovery.versionOf(kind, signal),
+    metrics: metrics && measureClient(metrics),
+  })
+  return { client, discovery }
+}
