@@ -166,3 +166,9 @@ test('a kubeconfig that trusts anyone is refused, unless that is what was asked 
   expect(() => aWire('https://127.0.0.1:1', { trustsAnyone: true })).toThrow('insecure-skip-tls-verify')
   expect(() => aWire('https://127.0.0.1:1', { trustsAnyone: true }, { mayTrustAnyone: true })).not.toThrow()
 })
+
+test('certificates that cannot be read are refused with a sentence, before anything is sent', () => {
+  expect(() =>
+    aWire('https://127.0.0.1:1', { ca: '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----' }),
+  ).toThrow(/cannot be read/)
+})

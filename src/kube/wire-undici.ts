@@ -2,6 +2,7 @@
 // environment variable turns it off, and a kubeconfig that wants it off is refused unless the caller says otherwise.
 // Deadlines are not set here: whoever asks has a clock and a signal.
 
+import { createSecureContext, type SecureContext } from 'node:tls'
 import { Agent, type Dispatcher, errors } from 'undici'
 import type { Clock } from '../runtime/clock.ts'
 import { type Connection, KubeconfigError } from './kubeconfig.ts'
@@ -48,12 +49,8 @@ export function createUndiciWire(options: UndiciWireOptions): UndiciWire {
     connect: {
       timeout: connectMs,
       rejectUnauthorized: !connection.trustsAnyone,
-      ...(connection.ca !== undefined && { ca: connection.ca }),
+      secureContext: toSecureContext(connection),
       ...(connection.serverName !== undefined && { servername: connection.serverName }),
-      ...(connection.clientCertificate && {
-        cert: connection.clientCertificate.certificate,
-        key: connection.clientCertificate.key,
-      }),
     },
   })
   const { origin, pathname } = new URL(connection.server)
@@ -80,6 +77,19 @@ export function createUndiciWire(options: UndiciWireOptions): UndiciWire {
       }
     },
     close: () => agent.destroy(),
+  }
+}
+
+/** Made once: reading certificates costs more than the rest of a handshake. */
+function toSecureContext({ ca, clientCertificate }: Connection): SecureContext {
+  try {
+    return createSecureContext({
+      ...(ca !== undefined && { ca }),
+      ...(clientCertificate && { cert: clientCertificate.certificate, key: clientCertificate.key }),
+    })
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    throw new KubeconfigError(`a certificate or key of the kubeconfig cannot be read: ${why}`)
   }
 }
 

@@ -58,7 +58,7 @@ export interface DeskParts {
 export type Desk = Omit<CapiWorld, 'note'>
 
 /** Claims of one pool take turns with those of others; this many are worked on at once, of one pool too. */
-const bindingConcurrency = 32
+const bindingConcurrency = 64
 
 export function addCapiDesk(parts: DeskParts): Desk {
   const { client, clock, random, recorder, manager, scope = everything } = parts
