@@ -167,8 +167,7 @@ test('a kubeconfig that trusts anyone is refused, unless that is what was asked 
   expect(() => aWire('https://127.0.0.1:1', { trustsAnyone: true }, { mayTrustAnyone: true })).not.toThrow()
 })
 
-test('certificates that cannot be read are refused with a sentence, before anything is sent', () => {
-  expect(() =>
-    aWire('https://127.0.0.1:1', { ca: '-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----' }),
-  ).toThrow(/cannot be read/)
+test('a key that cannot be read is refused with a sentence, before anything is sent', () => {
+  const clientCertificate = { certificate: 'no certificate', key: 'no key' }
+  expect(() => aWire('https://127.0.0.1:1', { clientCertificate })).toThrow(/cannot be read/)
 })
