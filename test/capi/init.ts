@@ -3,7 +3,7 @@
 import type { Body, Client } from '../conformance/client.ts'
 import { must } from './answers.ts'
 import type { Clusterctl } from './clusterctl.ts'
-import { init, type Management } from './management.ts'
+import { firstProviders, init, type Management } from './management.ts'
 import type { Repository } from './repository.ts'
 import type { Sentences } from './sentences.ts'
 import { until } from './until.ts'
@@ -34,7 +34,7 @@ export async function tellInit(
   await sentences.it(
     `clusterctl init installs Mooring ${version} beside Cluster API ${repository.coreVersion}`,
     async () => {
-      await init(management, clusterctl, repository)
+      await init(management, clusterctl, firstProviders(repository))
       await untilDeployed(client, version)
       expectSame('the version in the inventory', version, await inventoryVersion(client))
     },
@@ -76,7 +76,7 @@ export async function tellInit(
   })
 
   await sentences.it('and init brings it back', async () => {
-    await clusterctl(['init', `--ipam=mooring:${version}`], kubeconfig)
+    await init(management, clusterctl, [`--ipam=mooring:${version}`])
     await untilDeployed(client, version)
   })
 }

@@ -11,6 +11,12 @@ export function isIsolated(): boolean {
   return process.env[marker] !== undefined
 }
 
+/** Whoever runs inside is told when the one outside wants it to end, or is no more. */
+export function onOutsideEnds(end: () => void): void {
+  process.stdin.on('end', end)
+  process.stdin.resume()
+}
+
 /** Runs this very program again in isolation and answers with its exit code; undefined where that is not permitted. */
 export async function runIsolated(): Promise<number | undefined> {
   const flags = ['--net', '--pid', '--fork', '--kill-child', '--mount-proc']
@@ -19,9 +25,10 @@ export async function runIsolated(): Promise<number | undefined> {
   const self = [process.execPath, ...process.execArgv, ...process.argv.slice(1)]
   const child = spawn('unshare', [...flags, 'sh', '-c', `${loopbackUp} && exec "$@"`, 'sh', ...self], {
     env: { ...process.env, [marker]: '1' },
-    stdio: 'inherit',
+    stdio: ['pipe', 'inherit', 'inherit'],
   })
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill('SIGTERM'))
+  // unshare hears no signals while it waits. The one inside notices when its input ends, also when this process is killed.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.stdin?.end())
   return new Promise((done, fail) => {
     child.once('error', fail)
     child.once('exit', code => done(code ?? 1))

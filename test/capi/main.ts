@@ -9,8 +9,8 @@ import { parseArgs } from 'node:util'
 import { binary, type Program, skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
 import { clusterctlAt } from './clusterctl.ts'
 import { tellInit } from './init.ts'
-import { isIsolated, runIsolated } from './isolation.ts'
-import { startManagement, startServer } from './management.ts'
+import { isIsolated, onOutsideEnds, runIsolated } from './isolation.ts'
+import { type ServerKind, startManagement, startServer } from './management.ts'
 import { tellMove } from './move.ts'
 import { Processes } from './processes.ts'
 import { createRepository } from './repository.ts'
@@ -33,56 +33,44 @@ if (chapters.has('vsphere')) programs.push('vsphere-manager', 'vcenter')
 try {
   if (!isIsolated()) for (const program of programs) await binary(program, line => console.log(line))
   const code = isIsolated() ? undefined : await runIsolated()
-  process.exitCode = code ?? (await main())
+  process.exit(code ?? (await main()))
 } catch (error) {
   if (!(error instanceof Unavailable)) throw error
   console.log(`skipped, because ${error.message}`)
-  process.exitCode = skippedExitCode
+  process.exit(skippedExitCode)
 }
 
 async function main(): Promise<number> {
   const dir = mkdtempSync(join(tmpdir(), 'mooring-capi-'))
   const processes = new Processes(dir)
   const sentences = new Sentences(line => console.log(line))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => void processes.stop().finally(() => process.exit(1)))
-  }
+  const end = () => void processes.stop().finally(() => process.exit(1))
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
+  if (isIsolated()) onOutsideEnds(end)
+
   try {
     const repository = createRepository(join(dir, 'repository'), chapters.has('vsphere'))
     const clusterctl = clusterctlAt(await binary('clusterctl'), repository.config, dir)
-    if (chapters.has('init')) {
-      await sentences.chapter('clusterctl and a new provider', async () => {
-        const management = await startServer('init', dir, processes)
-        await tellInit(sentences, management, clusterctl, repository)
-      })
+    const start = (name: string, kind?: ServerKind) =>
+      startManagement(name, dir, processes, clusterctl, repository, kind)
+    const chapter = async (name: string, title: string, tell: () => Promise<void>) => {
+      if (!chapters.has(name)) return
+      await sentences.chapter(title, tell)
       await processes.stop()
     }
-    if (chapters.has('move')) {
-      await sentences.chapter('clusterctl move between two management clusters', async () => {
-        const starting = ['here', 'there'].map(name => startManagement(name, dir, processes, clusterctl, repository))
-        const [source, target] = await Promise.all(starting)
-        if (source && target) await tellMove(sentences, source, target, clusterctl)
-      })
-      await processes.stop()
-    }
-    if (chapters.has('embedded')) {
-      await sentences.chapter('the same, from kube-apiserver to the embedded server', async () => {
-        const [source, target] = await Promise.all([
-          startManagement('cluster', dir, processes, clusterctl, repository),
-          startManagement('embedded', dir, processes, clusterctl, repository, 'embedded'),
-        ])
-        await tellMove(sentences, source, target, clusterctl)
-      })
-      await processes.stop()
-    }
-    if (chapters.has('vsphere')) {
-      await sentences.chapter('machines of the provider for vSphere, on a simulated vCenter', async () => {
-        const management = await startManagement('vsphere', dir, processes, clusterctl, repository)
-        const vcenter = await startVSphere(management, processes, clusterctl, repository)
-        await tellVSphere(sentences, management, vcenter)
-      })
-      await processes.stop()
-    }
+    await chapter('init', 'clusterctl and a new provider', async () => {
+      await tellInit(sentences, await startServer('init', dir, processes), clusterctl, repository)
+    })
+    await chapter('move', 'clusterctl move between two management clusters', async () => {
+      await tellMove(sentences, await start('here'), await start('there'), clusterctl)
+    })
+    await chapter('embedded', 'the same, between kube-apiserver and the embedded server', async () => {
+      await tellMove(sentences, await start('cluster'), await start('embedded', 'embedded'), clusterctl)
+    })
+    await chapter('vsphere', 'machines of the provider for vSphere, on a simulated vCenter', async () => {
+      const management = await start('vsphere')
+      await tellVSphere(sentences, management, await startVSphere(management, processes, clusterctl, repository))
+    })
   } finally {
     await processes.stop()
     if (sentences.failed === 0 && !values.keep) rmSync(dir, { recursive: true, force: true })

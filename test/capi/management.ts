@@ -12,7 +12,7 @@ import type { Clusterctl } from './clusterctl.ts'
 import { startMooring } from './mooring.ts'
 import { answers, type Processes, type Running } from './processes.ts'
 import type { Repository } from './repository.ts'
-import { until } from './until.ts'
+import { until, untilSame } from './until.ts'
 import { createServing, pointToProcess } from './webhooks.ts'
 
 export interface Management {
@@ -41,15 +41,21 @@ export async function startServer(
 }
 
 export async function init(
-  { kubeconfig }: Management,
+  { client, kubeconfig }: Management,
   clusterctl: Clusterctl,
-  repository: Repository,
+  providers: readonly string[],
 ): Promise<string> {
-  const { coreVersion, version } = repository
-  return clusterctl(
-    ['init', `--core=cluster-api:${coreVersion}`, '--bootstrap=-', '--control-plane=-', `--ipam=mooring:${version}`],
-    kubeconfig,
+  // It tries cert-manager out in a namespace of its own. If that of the time before is still about to go, clusterctl takes it
+  // for its own, and then waits for ten minutes in one that is no more.
+  await untilSame('the namespace of the last trial is gone', '404', async () =>
+    String((await client.get('/api/v1/namespaces/cert-manager-test')).code),
   )
+  return clusterctl(['init', ...providers], kubeconfig)
+}
+
+/** Cluster API and Mooring, and nothing else. */
+export function firstProviders({ coreVersion, version }: Repository): string[] {
+  return [`--core=cluster-api:${coreVersion}`, '--bootstrap=-', '--control-plane=-', `--ipam=mooring:${version}`]
 }
 
 /** Everything at work. */
@@ -62,7 +68,7 @@ export async function startManagement(
   kind: ServerKind = 'kube-apiserver',
 ): Promise<Management> {
   const management = await startServer(name, dir, processes, kind)
-  await init(management, clusterctl, repository)
+  await init(management, clusterctl, firstProviders(repository))
   await startCore(management, processes)
   await startMooring(management, processes)
   return management

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { binary } from '../../scripts/real/binaries.ts'
 import { freePort } from '../../scripts/real/free-port.ts'
 import type { Clusterctl } from './clusterctl.ts'
-import type { Management } from './management.ts'
+import { init, type Management } from './management.ts'
 import { answers, lastLines, type Processes } from './processes.ts'
 import type { Repository } from './repository.ts'
 import { createServing, pointToProcess } from './webhooks.ts'
@@ -18,7 +18,7 @@ export async function startVSphere(
   { vsphereVersion }: Repository,
 ): Promise<string> {
   const { dir, kubeconfig, client } = management
-  await clusterctl(['init', `--infrastructure=vsphere:${vsphereVersion}`], kubeconfig)
+  await init(management, clusterctl, [`--infrastructure=vsphere:${vsphereVersion}`])
 
   const addressOf = (log: string): string => lastLines(log, 1)
   const { log } = await processes.start({
