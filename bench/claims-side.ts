@@ -318,6 +318,19 @@ export async function fillUp(side: Side, sampleName: string, from: number, count
   const sample: Sample = { rows, claim: sampleName, claimUid: uid, address }
   const nameOf = (i: number): string => `held-${from + i}`
   await writeCopies(cluster.etcdURL, sample, count, nameOf, i => nthAddress(from + i))
+  await caughtUp(client)
+}
+
+/** What is written behind its back the API server has yet to read: until then lists wait, or are refused. */
+async function caughtUp(client: Client): Promise<void> {
+  for (const kind of [claims, reports, holds]) {
+    for (let quick = 0; quick < 3; ) {
+      const startedMs = performance.now()
+      const page = await client.listPage(kind, { limit: 1 }).catch(() => undefined)
+      quick = page !== undefined && performance.now() - startedMs < 500 ? quick + 1 : 0
+      await delay(100)
+    }
+  }
 }
 
 /** The pool of held addresses begins here; 262,142 of them. */
