@@ -13,7 +13,7 @@ export interface Connected {
   readonly client: Client
   readonly wire: Wire
   readonly clock: Clock
-  close(): Promise<void>
+  readonly close: () => Promise<void>
 }
 
 export function connect(kubeconfig: string, name = 'tester'): Connected {
