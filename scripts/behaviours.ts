@@ -134,8 +134,8 @@ export function render(tests: readonly Listed[]): string {
   })
   return `# Behaviours
 
-What claims, addresses and pools do, each line a test that runs in one process (\`npm test\`), and, where it needs nothing that
-only a test's own server can give, on a server (\`npm run test:behaviours -- --server=embedded\` or \`cluster\`). This page is made from the
+What claims, addresses and pools do, each line a test that runs in one process (\`npm test\`), and on a real kube-apiserver
+(\`npm run test:cluster -- capi\`, and with \`--crds=v1beta1\` beside an older Cluster API). This page is made from the
 names of those tests by \`npm run docs:behaviours\`. Where Mooring differs from the in-cluster provider on purpose:
 [deviations](deviations.md).
 
