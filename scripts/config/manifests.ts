@@ -25,7 +25,7 @@ export interface InstallOptions {
 export const plainInstall: InstallOptions = {
   namespace: 'mooring-system',
   namePrefix: 'mooring-',
-  image: 'mooring:v0.1.0',
+  image: 'registry.example.com/mooring:v0.1.0',
   labels: { 'app.kubernetes.io/name': 'mooring', 'cluster.x-k8s.io/provider': 'ipam-mooring' },
   watchedNamespace: '',
   authority: { kind: 'cert-manager' },

@@ -1,6 +1,7 @@
 // `npm run release [-- --out <folder>] [--image <name>]`: see `write.ts` for what is written.
 
 import { parseArgs } from 'node:util'
+import { plainInstall } from '../config/manifests.ts'
 import { writeRelease } from './write.ts'
 
 const { values } = parseArgs({
@@ -11,3 +12,6 @@ const { values } = parseArgs({
 })
 const { out, image } = values
 writeRelease({ out, ...(image !== undefined && { image }), say: line => console.log(line) })
+if (image === undefined) {
+  console.log(`The image is named ${plainInstall.image}, where nobody keeps one: give yours with --image.`)
+}
