@@ -1,9 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { aClaim, aGlobalPool, aPool, type PoolDraft } from './builders.ts'
 import { coreVersion } from './definitions.ts'
-import { claims, events, reports } from './kinds.ts'
-import { aServedClaim, holdsOf, isGone, isServed, readyOf, reportIsGone, saysWhy, staysUnserved } from './promises.ts'
-import { aWorld, isInProcess, type World } from './world.ts'
+import { claims, reports } from './kinds.ts'
+import {
+  aServedClaim,
+  eventsAbout,
+  holdsOf,
+  isGone,
+  isServed,
+  readyOf,
+  reportIsGone,
+  saysWhy,
+  staysUnserved,
+} from './promises.ts'
+import { aWorld, isInProcess } from './world.ts'
 
 const bothKinds: readonly (readonly [string, () => PoolDraft])[] = [
   ['a pool of its namespace', aPool],
@@ -349,10 +359,3 @@ describe('A thousand claims at once', () => {
     await world.eventually(async () => expect(await world.list(claims)).toEqual([]), 120_000)
   })
 })
-
-async function eventsAbout(world: World, uid: string) {
-  const { items } = await world.client.list(events, { namespace: world.home })
-  return (items as unknown as { regarding: { uid: string }; type: string; reason: string }[])
-    .filter(({ regarding }) => regarding.uid === uid)
-    .map(({ type, reason }) => ({ type, reason }))
-}

@@ -1,7 +1,7 @@
 // What stories promise about claims, said once.
 
 import { expect } from 'vitest'
-import { holds } from './kinds.ts'
+import { events, holds } from './kinds.ts'
 import type { Stored, Thing, World } from './world.ts'
 
 export interface Ready {
@@ -79,4 +79,11 @@ export async function aServedClaim(world: World, claim: Thing, address?: string)
   await world.create(claim)
   await isServed(world, claim, address)
   return (await world.get(claim)) as Stored
+}
+
+export async function eventsAbout(world: World, uid: string) {
+  const { items } = await world.client.list(events, { namespace: world.home })
+  return (items as unknown as { regarding: { uid: string }; type: string; reason: string }[])
+    .filter(({ regarding }) => regarding.uid === uid)
+    .map(({ type, reason }) => ({ type, reason }))
 }

@@ -1,7 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { aClaim, aCluster, aGlobalPool, anAddressFor, aPool, type ClaimDraft, ownerReferenceTo } from './builders.ts'
 import { claims, holds, reports } from './kinds.ts'
-import { addressOf, aServedClaim, holdsOf, isGone, isServed, reportIsGone, staysUnserved } from './promises.ts'
+import {
+  addressOf,
+  aServedClaim,
+  eventsAbout,
+  holdsOf,
+  isGone,
+  isServed,
+  reportIsGone,
+  saysWhy,
+  staysUnserved,
+} from './promises.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
 const guard = 'ipam.cluster.x-k8s.io/ReleaseAddress'
@@ -127,6 +137,23 @@ describe('A claim that clusterctl moves here', () => {
     await staysUnserved(world, claim, 1_000)
     await world.patch(cluster, { spec: { paused: false } })
     await isServed(world, claim, '10.0.1.44')
+  })
+})
+
+describe('A claim that arrives with an address which another one holds', () => {
+  test('is told so, and so is the one that has it, and nobody loses anything', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const holder = await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+    const arrived = await world.create(aClaim().on(pool).annotated({ 'mooring.dev/address': '10.0.1.1' }))
+    await saysWhy(world, arrived, 'AllocationFailed')
+    await world.eventually(async () => {
+      const told = await eventsAbout(world, holder.metadata.uid ?? '')
+      expect(told).toContainEqual({ type: 'Warning', reason: 'AddressContested' })
+    })
+    await isServed(world, holder, '10.0.1.1')
+    await world.delete(holder)
+    await isServed(world, arrived, '10.0.1.1')
   })
 })
 

@@ -231,7 +231,7 @@ async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: Capi
     case 'refuse':
       if (plan.held !== undefined && (await isHoldOutdated(plan.held, world))) return again()
       world.waiting.sleep(sleeperOf(claim, seen.identity, needOf(plan), plan.refusal.reason))
-      return sayWhyNot(world, claim, seen, plan.refusal)
+      return sayWhyNot(world, claim, seen, plan.refusal, plan.held)
     case 'bind':
       // Whoever takes something free leaves when it is taken, so that the next one is not woken for it.
       if (plan.by.how !== 'take' && plan.by.how !== 'arrive') world.waiting.leave(key)

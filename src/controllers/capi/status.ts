@@ -2,9 +2,11 @@
 // that says what to do. Said once: the same again is no write.
 
 import { setCondition } from '../../api/condition.ts'
+import type { Hold } from '../../api/hold.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { claimReasons, pausedAnnotation, readyCondition } from '../../api/names.ts'
 import type { Identity } from '../../api/object.ts'
+import { toIPText } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { poolText, type Refusal, type RefusalReason } from '../../ipam/refusal.ts'
 import { after, done, type PassResult } from '../../runtime/reconciler.ts'
@@ -28,6 +30,8 @@ export async function sayWhyNot(
   claim: IPAddressClaim,
   { identity, pool }: Pick<Seen, 'identity' | 'pool'>,
   refusal: Refusal,
+  /** The hold that somebody else has of what this claim says to have. */
+  held?: Hold,
 ): Promise<PassResult> {
   const reason = toReason(refusal.reason)
   const word = `${claim.metadata.uid} ${refusal.message}`
@@ -37,6 +41,7 @@ export async function sayWhyNot(
   if (!isNew) return done()
   world.lastWords.add(word, world.clock.monotonicMs())
   tell(world, claim, 'Warning', reason, refusal.message)
+  if (held?.state === 'held') tellHolder(world, claim, held)
   world.note({
     what: isForAuthor(refusal.reason) ? 'refused' : 'waiting',
     claim: claim.metadata,
@@ -46,6 +51,16 @@ export async function sayWhyNot(
     message: refusal.message,
   })
   return done()
+}
+
+/** One of the two is wrong, and only people know which. Who the other one is stays untold where it lives elsewhere. */
+function tellHolder({ caches, recorder }: CapiWorld, { metadata }: IPAddressClaim, held: Hold): void {
+  const { namespace, name } = held.claim
+  const about = caches.claims.get(`${namespace}/${name}`)
+  if (about === undefined) return
+  const other = metadata.namespace === namespace ? `claim ${metadata.name}` : 'a claim of another namespace'
+  const note = `${other} says that ${toIPText(held.ip)} is its own, and waits for it: delete the one that is wrong`
+  recorder.tell({ about, type: 'Warning', reason: 'AddressContested', action: 'Bind', note })
 }
 
 /** Whether only another wish can help: no release and no change of the pool that its admin may make any day. */
