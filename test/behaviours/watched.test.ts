@@ -139,7 +139,8 @@ describe('A released address', () => {
     await world.delete(first)
     await isServed(world, oldest, '10.0.1.1')
     await world.pass(2_000)
-    expect(passes(world) - before).toBeLessThan(15)
+    // On a server that others use too, their passes are counted as well.
+    if (isInProcess) expect(passes(world) - before).toBeLessThan(15)
   })
 
   test('goes to the next who waits when the oldest is gone or paused by then', async () => {
@@ -176,7 +177,8 @@ describe('A released address', () => {
     await isServed(world, second)
     await world.pass(2_000)
     await saysWhy(world, third, 'AllocationFailed', 'may hold 1')
-    expect(passes(world) - before).toBeLessThan(15)
+    // On a server that others use too, their passes are counted as well.
+    if (isInProcess) expect(passes(world) - before).toBeLessThan(15)
     await world.delete(second)
     await isServed(world, third)
   })
