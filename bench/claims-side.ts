@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type Cluster, startCluster } from '../scripts/real/cluster.ts'
 import { connect } from '../scripts/real/connect.ts'
 import { type Provider, startController } from '../scripts/real/controller.ts'
+import { follow } from '../scripts/real/follow.ts'
 import { installKinds, shippedDefinitions } from '../scripts/real/kinds.ts'
 import { startReferenceIpam } from '../scripts/real/reference-ipam.ts'
 import { claims, holds, pools, reports } from '../src/controllers/kinds.ts'
@@ -90,35 +91,17 @@ class Bound {
 
   static async watch(client: Client): Promise<Bound> {
     const bound = new Bound()
-    await bound.#follow(client)
-    return bound
-  }
-
-  async #follow(client: Client): Promise<void> {
-    const { signal } = this.#abort
-    let { resourceVersion } = await client.listPage(claims, { limit: 1 })
-    const watch = () => client.watch(claims, { resourceVersion, timeoutSeconds: 3_600, signal })
-    let events = await watch()
-    const follow = async (): Promise<void> => {
-      // A server also ends watches when it has just begun to serve a kind; the next goes on where this one stopped.
-      for (;;) {
-        for await (const event of events) {
-          if (event.type === 'ERROR') throw event.refusal
-          if (event.type === 'BOOKMARK') {
-            resourceVersion = event.resourceVersion
-            continue
-          }
-          resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion
-          if (event.type !== 'DELETED') this.#see(event.object)
-        }
-        events = await watch()
-      }
-    }
-    void follow().catch(error => {
-      if (signal.aborted) return
-      console.error(error)
-      process.exit(1)
+    await follow(client, claims, {
+      signal: bound.#abort.signal,
+      onChange: (object, isDeleted) => {
+        if (!isDeleted) bound.#see(object)
+      },
+      onBroken: error => {
+        console.error(error)
+        process.exit(1)
+      },
     })
+    return bound
   }
 
   #see({ metadata, status }: KubeObject & { readonly status?: { readonly addressRef?: { readonly name?: string } } }) {

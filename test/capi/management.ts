@@ -2,7 +2,7 @@
 // clusterctl and run as processes.
 
 import { join } from 'node:path'
-import { binary } from '../../scripts/real/binaries.ts'
+import { binary, type Program } from '../../scripts/real/binaries.ts'
 import { startCluster } from '../../scripts/real/cluster.ts'
 import { startEmbedded } from '../../scripts/real/embedded.ts'
 import { freePort } from '../../scripts/real/free-port.ts'
@@ -74,14 +74,32 @@ export async function startManagement(
   return management
 }
 
-export async function startCore(management: Management, processes: Processes): Promise<Running> {
-  const { name, dir, client, kubeconfig } = management
+export function startCore(management: Management, processes: Processes): Promise<Running> {
+  const name = `cluster-api-manager-${management.name}`
+  return startManager(management, processes, { name, program: 'cluster-api-manager', provider: 'cluster-api' })
+}
+
+export interface Manager {
+  readonly name: string
+  readonly program: Program
+  /** As clusterctl labels what it installed of it. */
+  readonly provider: string
+  readonly args?: readonly string[]
+}
+
+/** A manager of Cluster API's kind as a process, with its webhooks pointing to it. */
+export async function startManager(
+  { dir, client, kubeconfig }: Management,
+  processes: Processes,
+  { name, program, provider, args = [] }: Manager,
+): Promise<Running> {
   const [webhookPort, healthPort] = [await freePort(), await freePort()]
-  const serving = createServing(join(dir, 'core-webhooks'))
+  const serving = createServing(join(dir, `${provider}-webhooks`))
   const running = await processes.start({
-    name: `cluster-api-manager-${name}`,
-    path: await binary('cluster-api-manager'),
+    name,
+    path: await binary(program),
     args: [
+      ...args,
       `--webhook-port=${webhookPort}`,
       `--webhook-cert-dir=${serving.dir}`,
       `--health-addr=127.0.0.1:${healthPort}`,
@@ -91,7 +109,7 @@ export async function startCore(management: Management, processes: Processes): P
     env: { KUBECONFIG: kubeconfig },
     isReady: () => answers(`http://127.0.0.1:${healthPort}/healthz`),
   })
-  await pointToProcess(client, 'cluster-api', webhookPort, serving.authority)
+  await pointToProcess(client, provider, webhookPort, serving.authority)
   return running
 }
 

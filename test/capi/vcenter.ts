@@ -3,12 +3,10 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { binary } from '../../scripts/real/binaries.ts'
-import { freePort } from '../../scripts/real/free-port.ts'
 import type { Clusterctl } from './clusterctl.ts'
-import { init, type Management } from './management.ts'
-import { answers, lastLines, type Processes } from './processes.ts'
+import { init, type Management, startManager } from './management.ts'
+import { lastLines, type Processes } from './processes.ts'
 import type { Repository } from './repository.ts'
-import { createServing, pointToProcess } from './webhooks.ts'
 
 /** Answers with the host and port of the vCenter. */
 export async function startVSphere(
@@ -17,7 +15,7 @@ export async function startVSphere(
   clusterctl: Clusterctl,
   { vsphereVersion }: Repository,
 ): Promise<string> {
-  const { dir, kubeconfig, client } = management
+  const { dir } = management
   await init(management, clusterctl, [`--infrastructure=vsphere:${vsphereVersion}`])
 
   const addressOf = (log: string): string => lastLines(log, 1)
@@ -31,23 +29,11 @@ export async function startVSphere(
 
   const credentials = join(dir, 'credentials.yaml')
   writeFileSync(credentials, `username: ${vcenter.username}\npassword: ${vcenter.password}\n`, { mode: 0o600 })
-  const serving = createServing(join(dir, 'vsphere-webhooks'))
-  const [webhookPort, healthPort] = [await freePort(), await freePort()]
-  await processes.start({
+  await startManager(management, processes, {
     name: 'vsphere-manager',
-    path: await binary('vsphere-manager'),
-    args: [
-      '--leader-elect=false',
-      `--credentials-file=${credentials}`,
-      `--webhook-port=${webhookPort}`,
-      `--webhook-cert-dir=${serving.dir}`,
-      `--health-addr=127.0.0.1:${healthPort}`,
-      '--diagnostics-address=127.0.0.1:0',
-      '--insecure-diagnostics',
-    ],
-    env: { KUBECONFIG: kubeconfig },
-    isReady: () => answers(`http://127.0.0.1:${healthPort}/healthz`),
+    program: 'vsphere-manager',
+    provider: 'infrastructure-vsphere',
+    args: ['--leader-elect=false', `--credentials-file=${credentials}`],
   })
-  await pointToProcess(client, 'infrastructure-vsphere', webhookPort, serving.authority)
   return vcenter.host
 }

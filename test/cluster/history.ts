@@ -1,6 +1,7 @@
 // Everything that ever was stored of claims, IPAddresses and Holds during a run, revision by revision, and what must have been
 // true at each of them. A look at the end would not see an address that two claims had for a second.
 
+import { follow } from '../../scripts/real/follow.ts'
 import { claims, holds, reports } from '../../src/controllers/kinds.ts'
 import type { Client } from '../../src/kube/client.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
@@ -45,33 +46,14 @@ export class History {
     return history
   }
 
-  async #follow(client: Client, name: Revision['kind']): Promise<void> {
+  #follow(client: Client, name: Revision['kind']): Promise<void> {
     const kind = kinds[name]
-    const { signal } = this.#abort
-    let { resourceVersion } = await client.listPage(kind, { limit: 1 })
-    const watch = () => client.watch(kind, { resourceVersion, timeoutSeconds: 3_600, signal })
-    let events = await watch()
-    const read = async (): Promise<void> => {
-      for (;;) {
-        for await (const event of events) {
-          if (event.type === 'ERROR') throw event.refusal
-          if (event.type === 'BOOKMARK') {
-            resourceVersion = event.resourceVersion
-            continue
-          }
-          resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion
-          this.#note({
-            at: Number(resourceVersion),
-            kind: name,
-            isDeleted: event.type === 'DELETED',
-            object: event.object,
-          })
-        }
-        events = await watch()
-      }
-    }
-    void read().catch(error => {
-      if (!signal.aborted) this.gap = `the watch of ${kind.plural} broke: ${error}`
+    return follow(client, kind, {
+      signal: this.#abort.signal,
+      onChange: (object, isDeleted, version) => this.#note({ at: Number(version), kind: name, isDeleted, object }),
+      onBroken: error => {
+        this.gap = `the watch of ${kind.plural} broke: ${error}`
+      },
     })
   }
 

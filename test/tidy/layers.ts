@@ -3,6 +3,8 @@
 
 import type { Import } from './sources.ts'
 
+const belowWeb = ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube', 'controllers', 'admission', 'store', 'apiserver']
+
 /** For each folder of `src` (or file directly in it): what it may import besides itself, `limits.ts` and `json.ts`. */
 export const layers: Readonly<Record<string, readonly string[]>> = {
   limits: [],
@@ -18,35 +20,9 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   adopt: ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube', 'controllers'],
   store: [],
   apiserver: ['ip', 'telemetry', 'store'],
-  web: ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube', 'controllers', 'admission', 'store', 'apiserver'],
-  cli: [
-    'ip',
-    'api',
-    'ipam',
-    'telemetry',
-    'runtime',
-    'kube',
-    'controllers',
-    'admission',
-    'adopt',
-    'store',
-    'apiserver',
-    'web',
-  ],
-  main: [
-    'ip',
-    'api',
-    'ipam',
-    'telemetry',
-    'runtime',
-    'kube',
-    'controllers',
-    'admission',
-    'store',
-    'apiserver',
-    'web',
-    'cli',
-  ],
+  web: belowWeb,
+  cli: [...belowWeb, 'adopt', 'web'],
+  main: [...belowWeb, 'web', 'cli'],
 }
 
 /** `src/apiserver/edge/handler.ts` lies in `apiserver`, `src/limits.ts` in `limits`. */

@@ -14,7 +14,7 @@ import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-a
 import { protectAddressFinalizer, readyCondition } from '../../api/names.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
-import { type IP, isSameIP, parseIP, toIPText } from '../../ip/address.ts'
+import { type IP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { choose } from '../../ipam/choose.ts'
@@ -42,7 +42,7 @@ import { releaseClaim } from './release.ts'
 import { sayAllocated, sayHandsOff, sayWhyNot } from './status.ts'
 import { sweepReport } from './sweep.ts'
 import type { Need, Sleeper } from './waiting.ts'
-import { hasOurFinalizer, isOursOrNobodys, wasBound } from './whose.ts'
+import { hasOurFinalizer, isOursOrNobodys, shows, wasBound } from './whose.ts'
 import {
   type CapiWorld,
   type ClusterState,
@@ -463,12 +463,6 @@ function saysReady({ addressName, conditions }: IPAddressClaim): boolean {
 function isAdopted({ metadata }: IPAddress, claim: IPAddressClaim): boolean {
   const isOwned = metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid)
   return isOwned && metadata.finalizers.includes(protectAddressFinalizer)
-}
-
-/** Of a prefix, any address inside will do: people write what their router says. */
-export function shows(report: IPAddress, { ip, bits }: Block): boolean {
-  const shown = parseIP(report.address)
-  return !isMalformed(shown) && shown.family === ip.family && isSameIP(firstIP({ ip: shown, bits }), ip)
 }
 
 export function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boolean {

@@ -10,7 +10,7 @@ import type { IPAddress } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { protectAddressFinalizer, releaseAddressFinalizer } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
-import { bitsOf, isSameIP, parseIP } from '../../ip/address.ts'
+import { bitsOf, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
@@ -19,6 +19,7 @@ import { holdOf, reportOf } from '../parsed.ts'
 import { claimUidLabel, parkHold, quarantineHold, removeReport, unguardClaim } from '../steps.ts'
 import type { Seen } from './binding.ts'
 import { sayHandsOff } from './status.ts'
+import { shows } from './whose.ts'
 import { type CapiWorld, type HandsOff, isBoundToAnother, keyOfClaim, whyHandsOff } from './world.ts'
 
 export async function releaseClaim(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Promise<PassResult> {
@@ -113,9 +114,8 @@ function isReportOf(report: IPAddress, claim: IPAddressClaim, pool: Pool | undef
   const owners = ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
   if (owners.length > 0) return owners.some(({ uid }) => uid === claim.metadata.uid)
   if (finalizers.includes(protectAddressFinalizer)) return true
-  const [shown, chosen] = [parseIP(report.address), parseIP(claim.choice ?? '')]
-  if (isMalformed(shown) || isMalformed(chosen) || shown.family !== chosen.family) return false
-  return isSameIP(firstIP({ ip: shown, bits: pool?.bits ?? bitsOf(shown.family) }), chosen)
+  const ip = parseIP(claim.choice ?? '')
+  return !isMalformed(ip) && shows(report, { ip, bits: pool?.bits ?? bitsOf(ip.family) })
 }
 
 async function rest(hold: Hold, pool: Pool | undefined, world: CapiWorld): Promise<void> {

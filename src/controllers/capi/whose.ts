@@ -4,7 +4,9 @@ import type { IPAddress } from '../../api/ip-address.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { protectAddressFinalizer, releaseAddressFinalizer } from '../../api/names.ts'
 import { isSameIP, parseIP } from '../../ip/address.ts'
+import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import type { Block } from '../../ipam/space-index.ts'
 
 /** It names this claim's uid, or no claim at all and was not left behind by an earlier one of the name. */
 export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim): boolean {
@@ -22,6 +24,12 @@ function isLeftBehind({ address, metadata }: IPAddress, claim: IPAddressClaim): 
   if (claim.choice === undefined) return !wasBound(claim)
   const [shown, chosen] = [parseIP(address), parseIP(claim.choice)]
   return !isMalformed(shown) && !isMalformed(chosen) && !isSameIP(shown, chosen)
+}
+
+/** Of a prefix, any address inside will do: people write what their router says. */
+export function shows(report: IPAddress, { ip, bits }: Block): boolean {
+  const shown = parseIP(report.address)
+  return !isMalformed(shown) && shown.family === ip.family && isSameIP(firstIP({ ip: shown, bits }), ip)
 }
 
 export function wasBound(claim: IPAddressClaim): boolean {

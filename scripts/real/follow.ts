@@ -1,0 +1,36 @@
+// Every change of a kind on a real server, from now on, for whoever judges or measures what others write.
+
+import type { Client } from '../../src/kube/client.ts'
+import type { Kind, KubeObject } from '../../src/kube/object.ts'
+
+export interface Follower {
+  readonly signal: AbortSignal
+  readonly onChange: (object: KubeObject, isDeleted: boolean, resourceVersion: string) => void
+  /** Something may have been missed. */
+  readonly onBroken: (error: unknown) => void
+}
+
+/** Resolves when nothing that is written from now on can be missed. */
+export async function follow(client: Client, kind: Kind, { signal, onChange, onBroken }: Follower): Promise<void> {
+  let { resourceVersion } = await client.listPage(kind, { limit: 1 })
+  const watch = () => client.watch(kind, { resourceVersion, timeoutSeconds: 3_600, signal })
+  let events = await watch()
+  const read = async (): Promise<void> => {
+    // A server also ends watches when it has just begun to serve a kind; the next goes on where this one stopped.
+    for (;;) {
+      for await (const event of events) {
+        if (event.type === 'ERROR') throw event.refusal
+        if (event.type === 'BOOKMARK') {
+          resourceVersion = event.resourceVersion
+          continue
+        }
+        resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion
+        onChange(event.object, event.type === 'DELETED', resourceVersion)
+      }
+      events = await watch()
+    }
+  }
+  void read().catch(error => {
+    if (!signal.aborted) onBroken(error)
+  })
+}
