@@ -49,7 +49,6 @@ export async function startController(options: ControllerOptions): Promise<Provi
       `--health-probe-bind-address=127.0.0.1:${port}`,
       '--diagnostics-address=127.0.0.1:0',
       '--webhook-port=0',
-      '--webhook-port=0',
       ...(options.args ?? []),
     ],
     log: join(options.dir, `${options.name ?? 'controller'}.log`),
