@@ -1,6 +1,6 @@
 // claim.binding - every live claim on one of our pools holds exactly one address, says which, and nobody else holds it.
 //
-// Reads:   the claim, its Cluster, its pool, the holds and the report that name it, the ledger.
+// Reads:   the claim, its Cluster, its pool, the holds and the report that name it, the ledger; decides in plan.ts.
 // Writes:  steps T1 to T7 of the model (docs/model), in that order, each under the version it was decided on; the
 //          condition that says why a claim waits.
 // Safe:    the hold's name is the lock on the address, the claim's version is the lock on the choice. A pass may run twice,
@@ -9,52 +9,36 @@
 // See:     docs/model/README.md, rules 1 to 12; release.ts for claims on their way out.
 
 import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
-import { type IPAddress, type Network, networkOf } from '../../api/ip-address.ts'
+import { type Network, networkOf } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
-import { protectAddressFinalizer, readyCondition } from '../../api/names.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
-import { type IP, parseIP, toIPText } from '../../ip/address.ts'
-import { firstIP } from '../../ip/cidr.ts'
+import { type IP, toIPText } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import { choose } from '../../ipam/choose.ts'
-import { poolMalformed, poolNotFound, type Refusal, refuse } from '../../ipam/refusal.ts'
-import { affinityKeys, type Block } from '../../ipam/space-index.ts'
 import type { Cache } from '../../kube/cache.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
 import { again, done, type PassResult } from '../../runtime/reconciler.ts'
 import type { Decision } from '../journal.ts'
 import { holds as holdKind, namespaces as namespaceKind, reports as reportKind } from '../kinds.ts'
-import type { Ledger } from '../ledger.ts'
 import { claimOf, holdOf, reportOf } from '../parsed.ts'
 import {
   adoptReport,
   claimUidLabel,
   createReport,
   giveBackHold,
-  holdFinalizer,
   regainHold,
   renewHold,
   storeChoice,
   takeHold,
 } from '../steps.ts'
+import { decide, observe, ownerOf, type Plan, type Seen, saysReady, type Taking } from './plan.ts'
+import { reportShowsOther } from './refusals.ts'
 import { releaseClaim } from './release.ts'
 import { sayAllocated, sayHandsOff, sayWhyNot } from './status.ts'
 import { sweepReport } from './sweep.ts'
 import type { Need, Sleeper } from './waiting.ts'
-import { hasOurFinalizer, isOursOrNobodys, shows, wasBound } from './whose.ts'
-import {
-  type CapiWorld,
-  type ClusterState,
-  clusterStateOf,
-  type HandsOff,
-  holdsOfClaim,
-  isDisputed,
-  keyOfClaim,
-  readPool,
-  showingOfTaker,
-  whyHandsOff,
-} from './world.ts'
+import { isAdopted, isOursOrNobodys, isSamePool, shows } from './whose.ts'
+import { type CapiWorld, isDisputed, keyOfClaim, showingOfTaker } from './world.ts'
 
 export async function reconcileClaim(key: string, world: CapiWorld): Promise<PassResult> {
   const object = world.caches.claims.get(key)
@@ -71,148 +55,6 @@ export async function reconcileClaim(key: string, world: CapiWorld): Promise<Pas
   if (claim.isDeleting) return releaseClaim(claim, seen, world)
   const plan = decide(claim, seen, world)
   return settle(claim, plan, seen, world)
-}
-
-export interface Seen {
-  readonly identity: Identity
-  readonly cluster: ClusterState
-  readonly pool: ReturnType<typeof readPool>
-  /** Holds that name this claim's uid. */
-  readonly holds: readonly Hold[]
-  /** The IPAddress of the claim's name. */
-  readonly report: IPAddress | undefined
-  /** Holds and report are what the API server answered, not what a view shows. */
-  readonly isLive?: boolean
-}
-
-export function observe(claim: IPAddressClaim, identity: Identity, { caches }: Pick<CapiWorld, 'caches'>): Seen {
-  const { namespace, name, uid } = claim.metadata
-  const object = caches.reports.get(`${namespace}/${name}`)
-  const report = object && reportOf(object)
-  return {
-    identity,
-    cluster: clusterStateOf(caches, claim),
-    pool: readPool(caches, identity),
-    holds: holdsOfClaim(caches, uid),
-    report: report === undefined || isMalformed(report) ? undefined : report,
-  }
-}
-
-export type Plan =
-  /** Paused, waiting for a Cluster, or served by a pool that is no more: nothing of it is written. */
-  | { readonly kind: 'leave alone'; readonly why?: HandsOff }
-  /** The claim once had an address and does not say which: ask the API server before anything else. */
-  | { readonly kind: 'recall' }
-  /**
-   * With `held`, the hold on whose account: it is looked at where it is kept before a word is said about it. With `wants`,
-   * the address that would help.
-   */
-  | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly held?: Hold; readonly wants?: Block }
-  /** Everything is in place and said. */
-  | { readonly kind: 'keep' }
-  | { readonly kind: 'bind'; readonly pool: Pool; readonly ip: IP; readonly by: Taking }
-
-/**
- * How the hold becomes ours: made, for an address that the pool chose or the claim arrived with; won back; found in our
- * name; or known to be ours since the choice was stored.
- */
-export type Taking =
-  | { readonly how: 'take' | 'arrive' }
-  | { readonly how: 'regain' | 'found' | 'chosen'; readonly hold: Hold }
-
-export function decide(
-  claim: IPAddressClaim,
-  seen: Seen,
-  world: Pick<CapiWorld, 'ledger' | 'random' | 'caches'>,
-): Plan {
-  const { pool } = seen
-  const handsOff = whyHandsOff(claim, seen)
-  if (handsOff !== undefined) return { kind: 'leave alone', why: handsOff }
-  // Rule 10: a pool that is gone, or cannot be read, takes nothing away from who was served.
-  if ((pool === undefined || isMalformed(pool)) && saysReady(claim)) return { kind: 'leave alone' }
-  if (pool === undefined) return { kind: 'refuse', refusal: poolNotFound(seen.identity) }
-  if (isMalformed(pool)) return { kind: 'refuse', refusal: poolMalformed(seen.identity, pool.malformed) }
-  if (pool.isPaused) return { kind: 'leave alone', why: 'PoolPaused' }
-
-  if (claim.choice === undefined && wasBound(claim) && seen.isLive !== true) return { kind: 'recall' }
-  const witness = witnessOf(claim, seen)
-  if (witness === 'several') return { kind: 'refuse', refusal: severalHolds() }
-  if (witness === 'unreadable') return { kind: 'refuse', refusal: unreadableChoice(claim) }
-  if (witness !== undefined) return bindTo(claim, pool, firstIP({ ip: witness, bits: pool.bits }), seen, world)
-  if (claim.addressName !== '') return { kind: 'refuse', refusal: lostAddress(claim) }
-
-  const namespace = world.caches.namespaces.get(claim.metadata.namespace)
-  const choice = choose(pool, world.ledger.indexOf(pool.space), {
-    claim: claimReference(claim),
-    namespaceLabels: namespace && (namespace.metadata.labels ?? {}),
-    owner: ownerOf(claim),
-    settled: undefined,
-    requested: claim.requested,
-    random: world.random(),
-  })
-  if (choice.kind === 'refused') return refuseWish(claim, pool, choice, world.ledger)
-  const hold = world.ledger.holdAt(pool.space, choice.ip)
-  if (choice.kind === 'retake' && hold !== undefined)
-    return { kind: 'bind', pool, ip: choice.ip, by: { how: 'regain', hold } }
-  return { kind: 'bind', pool, ip: choice.ip, by: { how: 'take' } }
-}
-
-/** Of an address that it asked for and somebody has, it is told what it may know. */
-function refuseWish(claim: IPAddressClaim, pool: Pool, refusal: Refusal, ledger: Ledger): Plan {
-  const ip = parseIP(claim.requested?.split('/', 1)[0] ?? '')
-  if (isMalformed(ip) || ip.family !== pool.family) return { kind: 'refuse', refusal }
-  const wants = { ip, bits: pool.bits }
-  const hold = ledger.holdAt(pool.space, ip)
-  const isTaken = refusal.reason === 'AddressInUse' || refusal.reason === 'AddressQuarantined'
-  if (!isTaken || hold === undefined) return { kind: 'refuse', refusal, wants }
-  const why = `${toIPText(ip)} ${holdText(hold, claim)}`
-  return {
-    kind: 'refuse',
-    refusal: refuse(refusal.reason, `${why}: ${givenWhenFree(hold)}; or ask for another`),
-    wants,
-  }
-}
-
-/** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or nobody, then a hold. */
-function witnessOf(claim: IPAddressClaim, seen: Seen): IP | 'unreadable' | 'several' | undefined {
-  const { report } = seen
-  if (claim.choice !== undefined) return readable(claim.choice)
-  if (report !== undefined && isOursOrNobodys(report, claim)) return readable(report.address)
-  const [first, ...others] = seen.holds.filter(hold => hold.state === 'held')
-  // Rule 3: of a claim that was never bound any of them will do; of one that was, nobody knows which it had.
-  return others.length > 0 && seen.isLive === true ? 'several' : first?.ip
-}
-
-function readable(text: string): IP | 'unreadable' {
-  const ip = parseIP(text)
-  return isMalformed(ip) ? 'unreadable' : ip
-}
-
-function bindTo(
-  claim: IPAddressClaim,
-  pool: Pool,
-  ip: IP,
-  seen: Seen,
-  world: Pick<CapiWorld, 'ledger' | 'caches'>,
-): Plan {
-  if (ip.family !== pool.family) {
-    const why = `the claim has ${toIPText(ip)}, which is not of the family of its pool: make a new claim`
-    return { kind: 'refuse', refusal: refuse('WrongFamily', why) }
-  }
-  const hold = world.ledger.holdAt(pool.space, ip)
-  if ((hold === undefined || claim.choice === undefined) && isDisputed(world, claim, pool.space, ip, hold)) {
-    return { kind: 'refuse', refusal: shownByAnother(toIPText(ip)), wants: { ip, bits: pool.bits } }
-  }
-  if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'arrive' } }
-  if (hold.claim.uid === claim.metadata.uid && hold.state === 'held') {
-    if (claim.choice === undefined || !hasOurFinalizer(claim) || !hold.metadata.finalizers.includes(holdFinalizer))
-      return { kind: 'bind', pool, ip, by: { how: 'found', hold } }
-    if (isComplete(claim, seen, hold)) return { kind: 'keep' }
-    return { kind: 'bind', pool, ip, by: { how: 'chosen', hold } }
-  }
-  if (hold.state === 'quarantined' && wasLeftBy(claim, hold))
-    return { kind: 'bind', pool, ip, by: { how: 'regain', hold } }
-  return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold, claim), held: hold, wants: hold }
 }
 
 async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: CapiWorld): Promise<PassResult> {
@@ -448,82 +290,4 @@ async function recall(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Prom
     }),
   }
   return settle(claim, decide(claim, live, world), live, world)
-}
-
-function isComplete(claim: IPAddressClaim, { report }: Seen, block: Block): boolean {
-  if (report === undefined || !isAdopted(report, claim) || !shows(report, block)) return false
-  return claim.addressName === report.metadata.name && saysReady(claim)
-}
-
-/** It was served, and says so. */
-function saysReady({ addressName, conditions }: IPAddressClaim): boolean {
-  return addressName !== '' && conditions.some(({ type, status }) => type === readyCondition && status === 'True')
-}
-
-function isAdopted({ metadata }: IPAddress, claim: IPAddressClaim): boolean {
-  const isOwned = metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid)
-  return isOwned && metadata.finalizers.includes(protectAddressFinalizer)
-}
-
-export function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boolean {
-  const { apiGroup, kind, name } = claim.poolRef
-  return poolRef.apiGroup === apiGroup && poolRef.kind === kind && poolRef.name === name
-}
-
-/** The object a claim is made for outlives it: a machine that is rebuilt may have its address back. */
-function ownerOf({ metadata }: IPAddressClaim): Identity | undefined {
-  const owner = metadata.ownerReferences.find(({ controller }) => controller === true) ?? metadata.ownerReferences[0]
-  if (owner === undefined) return undefined
-  const slash = owner.apiVersion.indexOf('/')
-  const apiGroup = slash < 0 ? '' : owner.apiVersion.slice(0, slash)
-  return { apiGroup, kind: owner.kind, namespace: metadata.namespace, name: owner.name }
-}
-
-function wasLeftBy(claim: IPAddressClaim, hold: Hold): boolean {
-  const keys = new Set(affinityKeys(hold.claim, hold.owner))
-  return affinityKeys(claimReference(claim), ownerOf(claim)).some(key => keys.has(key))
-}
-
-function heldByAnother(address: string, hold: Hold, claim: IPAddressClaim): Refusal {
-  const reason = hold.state === 'quarantined' ? 'AddressQuarantined' : 'AddressInUse'
-  const why = `${address}, which this claim asks for as its own, ${holdText(hold, claim)}`
-  return refuse(reason, `${why}: ${givenWhenFree(hold)}; or make a new claim`)
-}
-
-/** Who the other one is stays untold if it lives where the claim's author may not look. */
-function holdText({ state, claim: holder }: Hold, { metadata }: IPAddressClaim): string {
-  const who = holder.namespace === metadata.namespace ? `claim ${holder.name}` : 'another claim'
-  return state === 'quarantined' ? `was released by ${who} and rests` : `is held by ${who}`
-}
-
-function givenWhenFree({ state, until }: Hold): string {
-  return state === 'quarantined' && until !== undefined ? `it is given after ${until}` : 'it is given once it is free'
-}
-
-function shownByAnother(address: string): Refusal {
-  const why = `${address}, which this claim asks for as its own, is shown by another claim or IPAddress of the pool`
-  return refuse('AddressInUse', `${why}: delete the one that is wrong`)
-}
-
-function reportShowsOther(report: IPAddress, address: string): Refusal {
-  const { namespace, name } = report.metadata
-  const why = `IPAddress ${namespace}/${name} shows ${report.address} of ${report.poolRef.name}, and this claim has ${address}: delete the one that is wrong`
-  return refuse('AddressInUse', why)
-}
-
-function unreadableChoice({ choice }: IPAddressClaim): Refusal {
-  return refuse(
-    'NotAnAddress',
-    `the annotation mooring.dev/address says ${JSON.stringify(choice)}, which is no address: remove it`,
-  )
-}
-
-function severalHolds(): Refusal {
-  const why = 'several addresses are held in the name of this claim, and nothing says which one it had'
-  return refuse('AddressInUse', `${why}: set the annotation mooring.dev/address, or make a new claim`)
-}
-
-function lostAddress({ addressName }: IPAddressClaim): Refusal {
-  const why = `this claim had the address of IPAddress ${addressName}, and nothing is left that says which: set the annotation mooring.dev/address, or make a new claim`
-  return refuse('AddressInUse', why)
 }

@@ -11,7 +11,7 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { poolText, type Refusal, type RefusalReason } from '../../ipam/refusal.ts'
 import { after, done, type PassResult } from '../../runtime/reconciler.ts'
 import { sayStatus } from '../steps.ts'
-import type { Seen } from './binding.ts'
+import type { Seen } from './plan.ts'
 import { type CapiWorld, type HandsOff, keyOfClaim, timestamp, toldBefore } from './world.ts'
 
 /** T7: the claim says where it lives. */

@@ -39,3 +39,14 @@ export function wasBound(claim: IPAddressClaim): boolean {
 export function hasOurFinalizer({ metadata }: IPAddressClaim): boolean {
   return metadata.finalizers.includes(releaseAddressFinalizer)
 }
+
+/** Made for the claim, or taken over for it, with all that belongs to it. */
+export function isAdopted({ metadata }: IPAddress, claim: IPAddressClaim): boolean {
+  const isOwned = metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid)
+  return isOwned && metadata.finalizers.includes(protectAddressFinalizer)
+}
+
+export function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boolean {
+  const { apiGroup, kind, name } = claim.poolRef
+  return poolRef.apiGroup === apiGroup && poolRef.kind === kind && poolRef.name === name
+}

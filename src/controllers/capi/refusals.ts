@@ -1,0 +1,60 @@
+// Why a claim of Cluster API gets no address, where that is more than what its pool says (`src/ipam/refusal.ts`): one sentence
+// each, that tells its author what to do. Who else has an address stays untold if it lives where the author may not look.
+
+import type { Hold } from '../../api/hold.ts'
+import type { IPAddress } from '../../api/ip-address.ts'
+import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
+import { type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
+
+/** Of an address that the claim has, by its own word or its IPAddress. */
+export function heldByAnother(address: string, hold: Hold, claim: IPAddressClaim): Refusal {
+  const reason = hold.state === 'quarantined' ? 'AddressQuarantined' : 'AddressInUse'
+  const why = `${address}, which this claim asks for as its own, ${holdText(hold, claim)}`
+  return refuse(reason, `${why}: ${givenWhenFree(hold)}; or make a new claim`)
+}
+
+/** Of an address that the claim wishes for. */
+export function wishHeldByAnother(address: string, reason: RefusalReason, hold: Hold, claim: IPAddressClaim): Refusal {
+  return refuse(reason, `${address} ${holdText(hold, claim)}: ${givenWhenFree(hold)}; or ask for another`)
+}
+
+function holdText({ state, claim: holder }: Hold, { metadata }: IPAddressClaim): string {
+  const who = holder.namespace === metadata.namespace ? `claim ${holder.name}` : 'another claim'
+  return state === 'quarantined' ? `was released by ${who} and rests` : `is held by ${who}`
+}
+
+function givenWhenFree({ state, until }: Hold): string {
+  return state === 'quarantined' && until !== undefined ? `it is given after ${until}` : 'it is given once it is free'
+}
+
+export function shownByAnother(address: string): Refusal {
+  const why = `${address}, which this claim asks for as its own, is shown by another claim or IPAddress of the pool`
+  return refuse('AddressInUse', `${why}: delete the one that is wrong`)
+}
+
+export function reportShowsOther(report: IPAddress, address: string): Refusal {
+  const { namespace, name } = report.metadata
+  const why = `IPAddress ${namespace}/${name} shows ${report.address} of ${report.poolRef.name}, and this claim has ${address}: delete the one that is wrong`
+  return refuse('AddressInUse', why)
+}
+
+export function wrongFamily(address: string): Refusal {
+  return refuse('WrongFamily', `the claim has ${address}, which is not of the family of its pool: make a new claim`)
+}
+
+export function unreadableChoice({ choice }: IPAddressClaim): Refusal {
+  return refuse(
+    'NotAnAddress',
+    `the annotation mooring.dev/address says ${JSON.stringify(choice)}, which is no address: remove it`,
+  )
+}
+
+export function severalHolds(): Refusal {
+  const why = 'several addresses are held in the name of this claim, and nothing says which one it had'
+  return refuse('AddressInUse', `${why}: set the annotation mooring.dev/address, or make a new claim`)
+}
+
+export function lostAddress({ addressName }: IPAddressClaim): Refusal {
+  const why = `this claim had the address of IPAddress ${addressName}, and nothing is left that says which: set the annotation mooring.dev/address, or make a new claim`
+  return refuse('AddressInUse', why)
+}
