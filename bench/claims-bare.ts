@@ -3,13 +3,15 @@
 
 import { setCondition } from '../src/api/condition.ts'
 import { claimReference } from '../src/api/ip-address-claim.ts'
-import { createCaches, timestamp } from '../src/controllers/capi/world.ts'
+import { createReport, sayStatus, storeChoice } from '../src/controllers/capi/steps.ts'
+import { createCaches } from '../src/controllers/capi/world.ts'
+import { takeHold } from '../src/controllers/hold/steps.ts'
 import { claims, pools } from '../src/controllers/kinds.ts'
 import { claimOf, poolOf } from '../src/controllers/parsed.ts'
-import { createReport, sayStatus, storeChoice, takeHold } from '../src/controllers/steps.ts'
 import { parseIP } from '../src/ip/address.ts'
 import { isMalformed, type Malformed } from '../src/ip/malformed.ts'
 import type { KubeObject } from '../src/kube/object.ts'
+import { timestamp } from '../src/kube/timestamp.ts'
 import { realClock } from '../src/runtime/clock.ts'
 import { CpuOfAll, createClaim, createPool, inParallel, namespace, type Side } from './claims-side.ts'
 

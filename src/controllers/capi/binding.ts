@@ -18,23 +18,15 @@ import { isMalformed } from '../../ip/malformed.ts'
 import type { Cache } from '../../kube/cache.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
 import { again, done, type PassResult } from '../../runtime/reconciler.ts'
+import { claimUidLabel, giveBackHold, regainHold, renewHold, takeHold } from '../hold/steps.ts'
 import type { Decision } from '../journal.ts'
 import { holds as holdKind, namespaces as namespaceKind, reports as reportKind } from '../kinds.ts'
 import { claimOf, holdOf, reportOf } from '../parsed.ts'
-import {
-  adoptReport,
-  claimUidLabel,
-  createReport,
-  giveBackHold,
-  regainHold,
-  renewHold,
-  storeChoice,
-  takeHold,
-} from '../steps.ts'
 import { decide, observe, ownerOf, type Plan, type Seen, saysReady, type Taking } from './plan.ts'
 import { reportShowsOther } from './refusals.ts'
 import { releaseClaim } from './release.ts'
 import { sayAllocated, sayHandsOff, sayWhyNot } from './status.ts'
+import { adoptReport, createReport, storeChoice } from './steps.ts'
 import { sweepReport } from './sweep.ts'
 import type { Need, Sleeper } from './waiting.ts'
 import { isAdopted, isOursOrNobodys, isSamePool, shows } from './whose.ts'

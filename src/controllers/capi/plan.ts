@@ -13,9 +13,9 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { choose } from '../../ipam/choose.ts'
 import { poolMalformed, poolNotFound, type Refusal } from '../../ipam/refusal.ts'
 import { affinityKeys, type Block } from '../../ipam/space-index.ts'
+import { holdFinalizer } from '../hold/steps.ts'
 import type { Ledger } from '../ledger.ts'
 import { reportOf } from '../parsed.ts'
-import { holdFinalizer } from '../steps.ts'
 import {
   heldByAnother,
   lostAddress,

@@ -9,10 +9,11 @@ import type { Identity } from '../../api/object.ts'
 import { toIPText } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { poolText, type Refusal, type RefusalReason } from '../../ipam/refusal.ts'
+import { timestamp } from '../../kube/timestamp.ts'
 import { after, done, type PassResult } from '../../runtime/reconciler.ts'
-import { sayStatus } from '../steps.ts'
 import type { Seen } from './plan.ts'
-import { type CapiWorld, type HandsOff, keyOfClaim, timestamp, toldBefore } from './world.ts'
+import { sayStatus } from './steps.ts'
+import { type CapiWorld, type HandsOff, keyOfClaim, toldBefore } from './world.ts'
 
 /** T7: the claim says where it lives. */
 export async function sayAllocated(world: CapiWorld, claim: IPAddressClaim, address: string): Promise<void> {

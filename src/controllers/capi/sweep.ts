@@ -15,7 +15,7 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import { claims } from '../kinds.ts'
 import { claimOf, reportOf } from '../parsed.ts'
-import { sweepAway } from '../steps.ts'
+import { sweepAway } from './steps.ts'
 import { isOursOrNobodys } from './whose.ts'
 import { type CapiWorld, poolOfReport } from './world.ts'
 

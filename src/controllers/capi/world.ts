@@ -212,11 +212,6 @@ export function holdsOfClaim(caches: Caches, uid: string): Hold[] {
   })
 }
 
-/** RFC 3339 to the second, as all stored times are. */
-export function timestamp(clock: Clock, afterMs = 0): string {
-  return `${new Date(clock.now() + afterMs).toISOString().slice(0, 19)}Z`
-}
-
 function fromHold(object: KubeObject, read: (hold: Hold) => string): string[] {
   const hold = holdOf(object)
   return isMalformed(hold) ? [] : [read(hold)]

@@ -17,7 +17,7 @@ import { everything, isInScope, isInView, type Scope } from '../capi/scope.ts'
 import { type CapiWorld, findPool } from '../capi/world.ts'
 import { claims } from '../kinds.ts'
 import { claimOf, holdOf } from '../parsed.ts'
-import { expireHold, quarantineHold } from '../steps.ts'
+import { expireHold, quarantineHold } from './steps.ts'
 
 /** Wall clocks of processes differ a little; nothing is freed early because of it. */
 const slackMs = 1_000

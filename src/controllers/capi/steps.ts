@@ -1,0 +1,140 @@
+// What may be written to claims of Cluster API and to their reports, as far as safety rests on it: one function each, named
+// after the step of the model (docs/model) it is. The steps of holds are in `../hold/steps.ts`, and the same is true of both:
+// every write carries the version it was decided on; a refusal is thrown, and means: look again from the beginning; what a
+// write answers is put into the cache at once.
+
+import { type IPAddress, type Network, toIPAddressObject, toNetworkText, withOwners } from '../../api/ip-address.ts'
+import { type ClaimStatus, type IPAddressClaim, toClaimStatus } from '../../api/ip-address-claim.ts'
+import {
+  choiceAnnotation,
+  networkAnnotation,
+  protectAddressFinalizer,
+  releaseAddressFinalizer,
+} from '../../api/names.ts'
+import type { Pool } from '../../api/pool.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import type { KubeObject } from '../../kube/object.ts'
+import { isRefusal } from '../../kube/refusal.ts'
+import { claims, reports } from '../kinds.ts'
+import { reportOf } from '../parsed.ts'
+import type { CapiWorld } from './world.ts'
+
+type World = Pick<CapiWorld, 'client' | 'caches'>
+
+/** T4: the choice, with what its report says, and the finalizer, in one write under the version from before the hold. */
+export async function storeChoice(
+  world: World,
+  claim: IPAddressClaim,
+  address: string,
+  network: Network,
+): Promise<KubeObject> {
+  const { finalizers } = claim.metadata
+  const metadata = {
+    annotations: { [choiceAnnotation]: address, [networkAnnotation]: toNetworkText(network) },
+    finalizers: finalizers.includes(releaseAddressFinalizer) ? finalizers : [...finalizers, releaseAddressFinalizer],
+  }
+  return patchClaim(world, claim, { metadata })
+}
+
+/** T5: the report. Undefined when one of that name is there already; the cache then knows it. */
+export async function createReport(
+  world: World,
+  claim: IPAddressClaim,
+  pool: Pool,
+  address: string,
+): Promise<KubeObject | undefined> {
+  const { client, caches } = world
+  const { name, namespace } = claim.metadata
+  try {
+    const made = await client.create(reports, toIPAddressObject(claim, pool, address) as KubeObject)
+    caches.reports.learn(made)
+    return made
+  } catch (error) {
+    if (!isRefusal(error, 'AlreadyExists')) throw error
+    const found = await client.get(reports, { name, namespace })
+    if (found !== undefined) caches.reports.learn(found)
+    return undefined
+  }
+}
+
+/** T6: a report that was there before us gets its owners and our finalizer; its spec is what it was. */
+export async function adoptReport(world: World, report: IPAddress, claim: IPAddressClaim, pool: Pool): Promise<void> {
+  const { name, namespace, resourceVersion, uid, finalizers, ownerReferences } = report.metadata
+  const labels = claim.clusterName === '' ? {} : { 'cluster.x-k8s.io/cluster-name': claim.clusterName }
+  const metadata = {
+    labels,
+    finalizers: finalizers.includes(protectAddressFinalizer) ? finalizers : [...finalizers, protectAddressFinalizer],
+    ownerReferences: withOwners(ownerReferences, claim, pool),
+  }
+  const answer = await world.client.mergePatch(reports, { name, namespace }, { metadata }, { resourceVersion, uid })
+  world.caches.reports.learn(answer)
+}
+
+/** T7, and every other word about a claim: its status, under the version it was decided on. */
+export async function sayStatus(world: World, claim: IPAddressClaim, status: ClaimStatus): Promise<void> {
+  await patchClaim(world, claim, { status: toClaimStatus(status, claim.version) }, 'status')
+}
+
+/**
+ * T9: the delete, by uid and version, and then our finalizer off. The other way round there would be a moment in which nothing
+ * tells it from one made by hand, should the garbage collector take its claim's name off just then.
+ */
+export async function removeReport({ client }: World, report: IPAddress): Promise<void> {
+  const { name, namespace, uid, resourceVersion } = report.metadata
+  if (
+    !report.isDeleting &&
+    (await client.delete(reports, { name, namespace }, { uid, resourceVersion })) !== 'deleting'
+  )
+    return
+  const live = report.isDeleting ? report : reportIn(await client.get(reports, { name, namespace }))
+  if (live === undefined || live.metadata.uid !== uid) return
+  const finalizers = live.metadata.finalizers.filter(finalizer => finalizer !== protectAddressFinalizer)
+  if (finalizers.length === live.metadata.finalizers.length) return
+  const version = { uid, resourceVersion: live.metadata.resourceVersion }
+  await client.mergePatch(reports, { name, namespace }, { metadata: { finalizers } }, version)
+}
+
+function reportIn(object: KubeObject | undefined): IPAddress | undefined {
+  const report = object && reportOf(object)
+  return report === undefined || isMalformed(report) ? undefined : report
+}
+
+/**
+ * T13, in two passes: the delete first, then our finalizer off. What is being deleted already, the garbage collector leaves
+ * alone; it would else take off the owner that tells us whose it was.
+ */
+export async function sweepAway(world: World, report: IPAddress): Promise<void> {
+  if (report.isDeleting) return removeReport(world, report)
+  const { name, namespace, uid, resourceVersion } = report.metadata
+  await world.client.delete(reports, { name, namespace }, { uid, resourceVersion })
+}
+
+/** T11: the claim may go. */
+export async function unguardClaim(world: World, claim: IPAddressClaim): Promise<void> {
+  const finalizers = claim.metadata.finalizers.filter(finalizer => finalizer !== releaseAddressFinalizer)
+  await patchClaim(world, claim, { metadata: { finalizers } })
+}
+
+async function patchClaim(
+  { client, caches }: World,
+  { metadata }: IPAddressClaim,
+  patch: object,
+  subresource?: 'status',
+): Promise<KubeObject> {
+  const { name, namespace, uid, resourceVersion } = metadata
+  const options = { resourceVersion, uid, ...(subresource && { subresource }) }
+  try {
+    const answer = await client.mergePatch(claims, { name, namespace }, patch, options)
+    caches.claims.learn(answer)
+    return answer
+  } catch (error) {
+    if (!isRefusal(error, 'Conflict', 'NotFound')) throw error
+    // The view is old, and may stay so for long. Whoever looks again on the same view takes the hold of a claim that is
+    // gone again and again, and somebody else sees a stray again and again.
+    const seen = caches.claims.get(`${namespace}/${name}`)
+    const live = await client.get(claims, { name, namespace })
+    if (live === undefined) caches.claims.unlearn(`${namespace}/${name}`, seen)
+    else caches.claims.learn(live)
+    throw error
+  }
+}
