@@ -9,7 +9,14 @@ import { ipamGroup, protectAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
 import { decide, observe, type Plan, type Seen } from '../controllers/capi/plan.ts'
 import { isOursOrNobodys, isSamePool, shows } from '../controllers/capi/whose.ts'
-import { type CapiWorld, createCaches, followLedger, poolOfReport, readPool } from '../controllers/capi/world.ts'
+import {
+  type CapiWorld,
+  createCaches,
+  findPool,
+  followLedger,
+  poolOfReport,
+  readPool,
+} from '../controllers/capi/world.ts'
 import { Ledger } from '../controllers/ledger.ts'
 import { claimOf, reportOf } from '../controllers/parsed.ts'
 import { parseIP } from '../ip/address.ts'
@@ -95,7 +102,7 @@ function judgeReport(object: KubeObject, world: World): Verdict | undefined {
       `its claim is for ${kind} ${name}, not for this pool: delete the one that is wrong`,
     )
   }
-  if (!isOursOrNobodys(report, claim)) {
+  if (!isOursOrNobodys(report, claim, findPool(world.caches, identity))) {
     const why = 'it was made for an earlier claim of this name: Mooring removes it, and serves the claim anew'
     return refused(about, 'EarlierClaim', why)
   }

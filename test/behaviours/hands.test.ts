@@ -110,6 +110,22 @@ describe('An IPAddress in use', () => {
     await world.always(async () => expect(await addressOf(world, claim)).toBe('10.0.1.1'))
   })
 
+  test('inside of a prefix, whose owners somebody takes off, gets them back and stays what it is', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPrefixPool('fd00::/60'))
+    const draft = aClaim().on(pool)
+    await world.create(anAddressFor(draft, 'fd00:0:0:5::1234', { prefix: 64 }))
+    const claim = await aServedClaim(world, draft, 'fd00:0:0:5::1234')
+    const before = await report(world, claim)
+    await world.patch(before, { metadata: { ownerReferences: null } })
+    await world.eventually(async () => {
+      const after = await report(world, claim)
+      expect(after.metadata.ownerReferences).toEqual(before.metadata.ownerReferences)
+      expect(after.metadata.uid).toBe(before.metadata.uid)
+      expect(after.spec).toEqual(before.spec)
+    })
+  })
+
   test('that is removed by force comes back identical, also when lower addresses are free', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())

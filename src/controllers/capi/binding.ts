@@ -192,7 +192,7 @@ async function choice(
 }
 
 function networkShown(claim: IPAddressClaim, pool: Pool, { report }: Seen): Network {
-  if (report?.prefix === undefined || !isOursOrNobodys(report, claim)) return networkOf(claim, pool)
+  if (report?.prefix === undefined || !isOursOrNobodys(report, claim, pool)) return networkOf(claim, pool)
   return { prefix: report.prefix, gateway: report.gateway }
 }
 
@@ -220,7 +220,7 @@ async function report(
     }
     world.caches.reports.learn(object)
     // It belongs to an earlier claim of this name.
-    if (!isOursOrNobodys(found, claim)) return sweepReport(keyOfClaim(claim), world)
+    if (!isOursOrNobodys(found, claim, pool)) return sweepReport(keyOfClaim(claim), world)
     if (!shows(found, { ip, bits: pool.bits }) || !isSamePool(found, claim)) {
       const refusal = reportShowsOther(found, address)
       world.waiting.sleep(sleeperOf(claim, seen.identity, { kind: 'change' }, refusal.reason))

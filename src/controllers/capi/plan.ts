@@ -99,7 +99,7 @@ export function decide(
   if (pool.isPaused) return { kind: 'leave alone', why: 'PoolPaused' }
 
   if (claim.choice === undefined && wasBound(claim) && seen.isLive !== true) return { kind: 'recall' }
-  const witness = witnessOf(claim, seen)
+  const witness = witnessOf(claim, pool, seen)
   if (witness === 'several') return { kind: 'refuse', refusal: severalHolds() }
   if (witness === 'unreadable') return { kind: 'refuse', refusal: unreadableChoice(claim) }
   if (witness !== undefined) return bindTo(claim, pool, firstIP({ ip: witness, bits: pool.bits }), seen, world)
@@ -122,10 +122,10 @@ export function decide(
 }
 
 /** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or nobody, then a hold. */
-function witnessOf(claim: IPAddressClaim, seen: Seen): IP | 'unreadable' | 'several' | undefined {
+function witnessOf(claim: IPAddressClaim, pool: Pool, seen: Seen): IP | 'unreadable' | 'several' | undefined {
   const { report } = seen
   if (claim.choice !== undefined) return readable(claim.choice)
-  if (report !== undefined && isOursOrNobodys(report, claim)) return readable(report.address)
+  if (report !== undefined && isOursOrNobodys(report, claim, pool)) return readable(report.address)
   const [first, ...others] = seen.holds.filter(hold => hold.state === 'held')
   // Rule 3: of a claim that was never bound any of them will do; of one that was, nobody knows which it had.
   return others.length > 0 && seen.isLive === true ? 'several' : first?.ip

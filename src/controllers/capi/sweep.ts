@@ -17,7 +17,7 @@ import { claims } from '../kinds.ts'
 import { claimOf, reportOf } from '../parsed.ts'
 import { sweepAway } from './steps.ts'
 import { isOursOrNobodys } from './whose.ts'
-import { type CapiWorld, poolOfReport } from './world.ts'
+import { type CapiWorld, findPool, poolOfReport } from './world.ts'
 
 /** `key` is that of the IPAddress; its claim, as a rule, has the same. */
 export async function sweepReport(key: string, world: CapiWorld): Promise<PassResult> {
@@ -35,7 +35,7 @@ export async function sweepReport(key: string, world: CapiWorld): Promise<PassRe
   return done()
 }
 
-async function isStray(report: IPAddress, { client }: CapiWorld): Promise<boolean> {
+async function isStray(report: IPAddress, { client, caches }: CapiWorld): Promise<boolean> {
   const { namespace, name, ownerReferences, finalizers } = report.metadata
   const owners = ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
   if (owners.length === 0) {
@@ -43,7 +43,7 @@ async function isStray(report: IPAddress, { client }: CapiWorld): Promise<boolea
     const live = await client.get(claims, { namespace, name })
     const claim = live && claimOf(live)
     if (claim === undefined) return true
-    return !isMalformed(claim) && !isOursOrNobodys(report, claim)
+    return !isMalformed(claim) && !isOursOrNobodys(report, claim, findPool(caches, poolOfReport(report)))
   }
   for (const owner of owners) {
     const live = await client.get(claims, { namespace, name: owner.name })

@@ -3,27 +3,30 @@
 import type { IPAddress } from '../../api/ip-address.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { protectAddressFinalizer, releaseAddressFinalizer } from '../../api/names.ts'
+import type { Pool } from '../../api/pool.ts'
 import { isSameIP, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Block } from '../../ipam/space-index.ts'
 
 /** It names this claim's uid, or no claim at all and was not left behind by an earlier one of the name. */
-export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim): boolean {
+export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim, pool: Pool | undefined): boolean {
   const owners = report.metadata.ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
-  if (owners.length === 0) return !isLeftBehind(report, claim)
+  if (owners.length === 0) return !isLeftBehind(report, claim, pool)
   return owners.every(({ uid }) => uid === claim.metadata.uid)
 }
 
 /**
  * Rule 8: with our finalizer it had an owner once. This claim can have been that only if it was bound before, and to nothing
- * else; one that has just been made under the name was not.
+ * else; one that has just been made under the name was not. While nobody knows how much of an address the pool gives, nobody
+ * can tell.
  */
-function isLeftBehind({ address, metadata }: IPAddress, claim: IPAddressClaim): boolean {
-  if (!metadata.finalizers.includes(protectAddressFinalizer)) return false
+function isLeftBehind(report: IPAddress, claim: IPAddressClaim, pool: Pool | undefined): boolean {
+  if (!report.metadata.finalizers.includes(protectAddressFinalizer)) return false
   if (claim.choice === undefined) return !wasBound(claim)
-  const [shown, chosen] = [parseIP(address), parseIP(claim.choice)]
-  return !isMalformed(shown) && !isMalformed(chosen) && !isSameIP(shown, chosen)
+  const ip = parseIP(claim.choice)
+  if (pool === undefined || isMalformed(ip) || isMalformed(parseIP(report.address))) return false
+  return !shows(report, { ip: firstIP({ ip, bits: pool.bits }), bits: pool.bits })
 }
 
 /** Of a prefix, any address inside will do: people write what their router says. */
