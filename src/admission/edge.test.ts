@@ -196,7 +196,7 @@ describe('an API server that is told to ask', () => {
 })
 
 describe('the registration', () => {
-  test('names each review once, fails closed, and leaves Cluster API its own kinds', () => {
+  test('names each review once, fails closed for pools, and leaves Cluster API its own kinds', () => {
     const { webhooks } = toValidatingConfiguration({ address: { kind: 'service', namespace: 'a', name: 'b' } })
     expect(webhooks.map(({ name }) => name)).toEqual([
       'validation.addresspool.mooring.dev',
@@ -205,10 +205,15 @@ describe('the registration', () => {
       'validation.globalinclusterippool.ipam.cluster.x-k8s.io',
       'validation.inclusterprefixpool.ipam.cluster.x-k8s.io',
       'validation.globalinclusterprefixpool.ipam.cluster.x-k8s.io',
+      'choice.ipaddressclaim.mooring.dev',
     ])
-    expect(webhooks.every(({ failurePolicy, sideEffects }) => failurePolicy === 'Fail' && sideEffects === 'None')).toBe(
-      true,
-    )
+    expect(webhooks.map(({ failurePolicy }) => failurePolicy)).toEqual([...Array(6).fill('Fail'), 'Ignore'])
+    expect(new Set(webhooks.map(({ sideEffects }) => sideEffects))).toEqual(new Set(['None']))
+    // In every version as it comes: a converter that does not answer would be in the way of whoever writes a claim.
+    expect(webhooks[6]).toMatchObject({
+      rules: [{ apiVersions: ['*'], operations: ['UPDATE'], resources: ['ipaddressclaims'] }],
+      timeoutSeconds: 2,
+    })
     expect(webhooks[2]).toMatchObject({
       clientConfig: { service: { namespace: 'a', name: 'b', path } },
       rules: [

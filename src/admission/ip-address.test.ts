@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { choiceAnnotation, requestedAddressAnnotation } from '../api/names.ts'
+import { requestedAddressAnnotation } from '../api/names.ts'
 import { admitIPAddress } from './ip-address.ts'
 import { admitIPAddressClaim } from './ip-address-claim.ts'
-import { allowed, reasonsOf, toStatus } from './ruling.ts'
+import { reasonsOf, toStatus } from './ruling.ts'
 
 type Spec = Record<string, unknown>
 
@@ -101,36 +101,35 @@ describe('an IPAddressClaim', () => {
   const claim = (spec: Spec = { poolRef }, annotations = {}) => anObject('IPAddressClaim', spec, annotations)
 
   test('is accepted', () => {
-    expect(admitIPAddressClaim(undefined, claim(), noClaims)).toEqual({ kind: 'allowed', warnings: [] })
+    expect(admitIPAddressClaim(undefined, claim())).toEqual({ kind: 'allowed', warnings: [] })
   })
 
   test('is refused if it names no group', () => {
     expect(
-      reasonsOf(admitIPAddressClaim(undefined, claim({ poolRef: { kind: 'InClusterIPPool', name: 'vms' } }), noClaims)),
+      reasonsOf(admitIPAddressClaim(undefined, claim({ poolRef: { kind: 'InClusterIPPool', name: 'vms' } }))),
     ).toEqual(['spec.poolRef.apiGroup: Invalid value: null: the pool reference needs to contain a group'])
   })
 
   test('may be updated if its spec stays', () => {
-    expect(admitIPAddressClaim(claim(), claim({ poolRef }, { a: 'b' }), noClaims).kind).toBe('allowed')
+    expect(admitIPAddressClaim(claim(), claim({ poolRef }, { a: 'b' })).kind).toBe('allowed')
   })
 
   test('may not change its spec', () => {
     const next = claim({ poolRef: { ...poolRef, name: 'others' }, clusterName: 'prod' })
-    expect(reasonsOf(admitIPAddressClaim(claim(), next, noClaims))).toEqual([
+    expect(reasonsOf(admitIPAddressClaim(claim(), next))).toEqual([
       'spec: Forbidden: IPAddressClaim spec is immutable. ' +
         'Diff: spec.poolRef.name: "vms" -> "others", spec.clusterName: nothing -> "prod"',
     ])
   })
 
   test('may always be deleted', () => {
-    expect(admitIPAddressClaim(claim({}), undefined, noClaims).kind).toBe('allowed')
+    expect(admitIPAddressClaim(claim({}), undefined).kind).toBe('allowed')
   })
 
   test('that asks for something that is no address is warned', () => {
     const { kind, warnings } = admitIPAddressClaim(
       undefined,
       claim({ poolRef }, { [requestedAddressAnnotation]: 'ten' }),
-      noClaims,
     )
     expect(kind).toBe('allowed')
     expect(warnings).toEqual([expect.stringContaining('mooring.dev/requested-address')])
@@ -139,60 +138,9 @@ describe('an IPAddressClaim', () => {
   test('that asks a pool of prefixes for a prefix is understood', () => {
     const asking = (kind: string) =>
       claim({ poolRef: { ...poolRef, kind } }, { [requestedAddressAnnotation]: 'fd00:0:0:5::/64' })
-    const warningsOf = (kind: string) => admitIPAddressClaim(undefined, asking(kind), noClaims).warnings
+    const warningsOf = (kind: string) => admitIPAddressClaim(undefined, asking(kind)).warnings
     expect(warningsOf('InClusterPrefixPool')).toEqual([])
     expect(warningsOf('GlobalInClusterPrefixPool')).toEqual([])
     expect(warningsOf('InClusterIPPool')).toEqual([expect.stringContaining('mooring.dev/requested-address')])
-  })
-
-  describe('with a choice', () => {
-    const chosen = (address: string | undefined, rest: object = {}, others = {}) => ({
-      ...claim({ poolRef }, { ...(address === undefined ? {} : { [choiceAnnotation]: address }), ...others }),
-      ...rest,
-    })
-    const bound = (address: string) => chosen(address, { status: { addressRef: { name: 'web-0' } } })
-    const shows = (address: string) => ({ ...noClaims, addressOfReport: () => address })
-
-    test('may not be moved to another address once it is bound', () => {
-      const ruling = admitIPAddressClaim(bound('10.0.0.10'), bound('10.0.0.11'), shows('10.0.0.10'))
-      expect(ruling.kind).toBe('forbidden')
-      expect(reasonsOf(ruling)).toEqual([
-        'metadata.annotations[mooring.dev/address]: Forbidden: this claim is bound to 10.0.0.10 and does not move to ' +
-          '10.0.0.11: leave it, or make another claim with the annotation mooring.dev/requested-address',
-      ])
-    })
-
-    test('may be put back to what its IPAddress shows', () => {
-      const ruling = admitIPAddressClaim(bound('10.0.0.11'), bound('10.0.0.10'), shows('10.0.0.10'))
-      expect(ruling.kind).toBe('allowed')
-    })
-
-    test('may lose it, and whoever took it off is told that it is put back', () => {
-      const { kind, warnings } = admitIPAddressClaim(bound('10.0.0.10'), chosen(undefined), noClaims)
-      expect(kind).toBe('allowed')
-      expect(warnings).toEqual([expect.stringContaining('this claim holds 10.0.0.10; the annotation is put back')])
-    })
-
-    test('may get it back', () => {
-      expect(admitIPAddressClaim(chosen(undefined), bound('10.0.0.10'), noClaims)).toEqual(allowed())
-    })
-
-    test('may be written in another spelling', () => {
-      expect(admitIPAddressClaim(bound('fd00::1'), bound('fd00:0::1'), noClaims).kind).toBe('allowed')
-    })
-
-    test('is only warned while nothing is reported yet', () => {
-      const { kind, warnings } = admitIPAddressClaim(chosen('10.0.0.10'), chosen('10.0.0.11'), noClaims)
-      expect([kind, warnings]).toEqual(['allowed', [expect.stringContaining('this claim holds 10.0.0.10')]])
-    })
-
-    test('may say what it likes on its way out, and on its way to another cluster', () => {
-      const old = bound('10.0.0.10')
-      const leaving = { ...old, metadata: { ...old.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } }
-      expect(admitIPAddressClaim(leaving, bound('10.0.0.11'), noClaims).kind).toBe('allowed')
-      const moved = { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' }
-      expect(admitIPAddressClaim(old, chosen('10.0.0.11', {}, moved), noClaims).kind).toBe('allowed')
-      expect(admitIPAddressClaim(old, chosen(undefined, {}, moved), noClaims).kind).toBe('allowed')
-    })
   })
 })

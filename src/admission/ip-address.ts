@@ -5,6 +5,7 @@ import type { PoolReference } from '../api/ip-address-claim.ts'
 import { isRecord } from '../api/shape.ts'
 import { parseZonedIP } from '../ip/address.ts'
 import { isMalformed } from '../ip/malformed.ts'
+import { type Condition, isCreated, specChanges } from './conditions.ts'
 import { type Fault, invalid } from './fault.ts'
 import { changeFaults } from './immutable.ts'
 import { allowed, type Ruling } from './ruling.ts'
@@ -19,6 +20,11 @@ export interface ClaimFacts {
   /** What an IPAddress shows, as it stands there, if there is such an IPAddress. */
   addressOfReport(namespace: string, name: string): string | undefined
 }
+
+/** Whether an address fits its claim cannot be said in CEL, and nobody is so trusted that it need not be asked. */
+export const whenAddressMatters: readonly Condition[] = [
+  { name: 'address-is-new-or-changes', expression: `${isCreated} || ${specChanges}` },
+]
 
 /** `old` is undefined on create, `next` on delete. */
 export function admitIPAddress(old: unknown, next: unknown, facts: ClaimFacts): Ruling {

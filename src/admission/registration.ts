@@ -1,7 +1,7 @@
 // How the API server is told to ask. Requests fail while nobody answers: a pool that was written unchecked makes claims wait
-// later, which is harder to understand than a write that says "try again". Status writes are not asked about.
+// later, which is harder to understand than a write that says "try again". Only what is asked about claims where Cluster API
+// reviews them goes on unasked then: no machine waits for us. Status writes are not asked about.
 
-import type { Kind } from '../api/object.ts'
 import { type Webhook, webhooks } from './webhooks.ts'
 
 /** Where the API server reaches us: a Service in a cluster, a URL beside the embedded server. */
@@ -27,6 +27,8 @@ export interface RegistrationOptions {
 }
 
 const timeoutSeconds = 10
+/** Long for an answer that is computed, short for somebody who gets none. */
+const courtesyTimeoutSeconds = 2
 
 export function toValidatingConfiguration(options: RegistrationOptions) {
   return toConfiguration('validating', 'ValidatingWebhookConfiguration', options)
@@ -61,22 +63,24 @@ function toConfiguration(type: Webhook['type'], kind: string, options: Registrat
 }
 
 function toWebhook(webhook: Webhook, address: ReviewAddress) {
-  const { name, path, kind, type } = webhook
+  const { name, path, when, isCourtesy } = webhook
   return {
     name,
     clientConfig: clientConfig(address, path),
-    rules: [ruleFor(kind, type === 'mutating' ? ['CREATE', 'UPDATE'] : ['CREATE', 'UPDATE', 'DELETE'])],
-    failurePolicy: 'Fail',
+    rules: [ruleFor(webhook)],
+    ...(when && { matchConditions: when }),
+    failurePolicy: isCourtesy ? 'Ignore' : 'Fail',
     matchPolicy: 'Equivalent',
     sideEffects: 'None',
     admissionReviewVersions: ['v1', 'v1beta1'],
-    timeoutSeconds,
+    timeoutSeconds: isCourtesy ? courtesyTimeoutSeconds : timeoutSeconds,
   }
 }
 
-function ruleFor({ group, version, plural, isNamespaced }: Kind, operations: readonly string[]) {
+function ruleFor({ kind, operations, isCourtesy }: Webhook) {
+  const { group, version, plural, isNamespaced } = kind
   const scope = isNamespaced ? 'Namespaced' : 'Cluster'
-  return { apiGroups: [group], apiVersions: [version], operations, resources: [plural], scope }
+  return { apiGroups: [group], apiVersions: [isCourtesy ? '*' : version], operations, resources: [plural], scope }
 }
 
 function clientConfig(address: ReviewAddress, path: string) {

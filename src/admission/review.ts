@@ -1,8 +1,8 @@
 // Reviews as functions from the body of a request to the body of an answer. Whatever arrives is answered: with the uid it
 // carried, as far as it carried one, and with a no wherever a yes is not certain. A fault of our own is a no too (500): to
-// allow by mistake cannot be taken back.
+// allow by mistake cannot be taken back. Of what is asked as a courtesy only a certain no is one.
 
-import { apiVersionOf, type Kind } from '../api/object.ts'
+import { apiVersionOf } from '../api/object.ts'
 import { isRecord } from '../api/shape.ts'
 import { parseBody, printBody } from '../kube/body.ts'
 import { failure, toStatus } from './ruling.ts'
@@ -47,6 +47,7 @@ function answerSafely(review: Fields, request: Fields, options: ReviewOptions): 
     return answer(request, options)
   } catch (error) {
     options.onError(error)
+    if (options.webhook.isCourtesy) return { allowed: true }
     return no(failure(500, 'InternalError', 'the review failed; the fault is ours and was written down'))
   }
 }
@@ -59,10 +60,11 @@ function answer(request: Fields, { webhook, facts }: ReviewOptions): Answer {
   const pair = objectsOf(operation, request)
   if (pair === undefined) return badRequest(`an ${kind.kind} is reviewed when it is created, updated or deleted`)
   const object = pair.next ?? pair.old
-  if (!isOfKind(object, kind)) return badRequest(`expected an ${kind.kind} of ${apiVersionOf(kind)}`)
+  if (!isOfKind(object, webhook)) return badRequest(`expected an ${kind.kind} of ${apiVersionOf(kind)}`)
   if (webhook.type === 'mutating') return defaulted(webhook.defaults(object), object)
   const known = facts()
   if (known === undefined) {
+    if (webhook.isCourtesy) return { allowed: true }
     return no(failure(503, 'ServiceUnavailable', 'the objects of the cluster are still being listed: try again'))
   }
   const ruling = webhook.admit(pair.old, pair.next, known)
@@ -94,8 +96,9 @@ function objectsOf(operation: unknown, request: Fields): Pair | undefined {
   }
 }
 
-function isOfKind(object: Fields | undefined, kind: Kind): boolean {
-  return object !== undefined && object.kind === kind.kind && object.apiVersion === apiVersionOf(kind)
+function isOfKind(object: Fields | undefined, { kind, isCourtesy }: Webhook): boolean {
+  if (object === undefined || object.kind !== kind.kind || typeof object.apiVersion !== 'string') return false
+  return object.apiVersion === apiVersionOf(kind) || (isCourtesy && object.apiVersion.startsWith(`${kind.group}/`))
 }
 
 function defaulted(defaults: Fields | undefined, object: Fields | undefined): Answer {

@@ -9,9 +9,11 @@ import { ipAddressClaimKind } from '../api/ip-address-claim.ts'
 import type { Kind } from '../api/object.ts'
 import { globalPrefixPoolKind, prefixPoolKind } from '../api/prefix-pool.ts'
 import { admitAddressPool } from './address-pool.ts'
+import { admitChoice, whenChoiceChanges } from './choice.ts'
+import type { Condition } from './conditions.ts'
 import { admitInClusterPool } from './in-cluster-pool.ts'
-import { admitIPAddress, type ClaimFacts } from './ip-address.ts'
-import { admitIPAddressClaim } from './ip-address-claim.ts'
+import { admitIPAddress, type ClaimFacts, whenAddressMatters } from './ip-address.ts'
+import { admitIPAddressClaim, whenClaimMatters } from './ip-address-claim.ts'
 import type { PoolFacts } from './pool-facts.ts'
 import { admitPrefixPool, prefixPoolDefaults } from './prefix-pool.ts'
 import type { Ruling } from './ruling.ts'
@@ -26,12 +28,26 @@ export type Admit = (old: unknown, next: unknown, facts: Facts) => Ruling
 /** Fields to add to the spec; undefined where nothing is missing. */
 export type Defaults = (object: unknown) => Fields | undefined
 
-interface WebhookPlace {
+/** What the API server asks about; the rest it decides without a question. */
+interface Asked {
+  readonly operations: readonly Operation[]
+  /** All of them. */
+  readonly when?: readonly Condition[]
+}
+
+type Operation = 'CREATE' | 'UPDATE' | 'DELETE'
+
+interface WebhookPlace extends Asked {
   readonly kind: Kind
   readonly name: string
   readonly path: string
   /** Of a kind that belongs to Cluster API: where Cluster API is installed, it reviews these itself. */
   readonly isCore: boolean
+  /**
+   * Asked in every version of the kind, so that nothing is converted for it; and whoever cannot be reached, or does not
+   * know, stands in nobody's way.
+   */
+  readonly isCourtesy: boolean
 }
 
 export type Webhook =
@@ -51,18 +67,35 @@ export const webhooks: readonly Webhook[] = [
   mutating(globalInClusterPoolKind, nothingMissing),
   mutating(prefixPoolKind, prefixPoolDefaults),
   mutating(globalPrefixPoolKind, prefixPoolDefaults),
-  validating(ipAddressClaimKind('v1beta2'), admitIPAddressClaim, true),
-  validating(ipAddressKind('v1beta2'), admitIPAddress, true),
+  courtesy(ipAddressClaimKind('v1beta2'), 'choice', admitChoice, { operations: ['UPDATE'], when: whenChoiceChanges }),
+  core(ipAddressClaimKind('v1beta2'), admitIPAddressClaim, whenClaimMatters),
+  core(ipAddressKind('v1beta2'), admitIPAddress, whenAddressMatters),
 ]
 
-function validating(kind: Kind, admit: Admit, isCore = false): Webhook {
+function validating(kind: Kind, admit: Admit): Webhook {
   const name = `validation.${kind.kind.toLowerCase()}.${kind.group}`
-  return { type: 'validating', kind, name, path: pathFor('validate', kind), admit, isCore }
+  const operations: readonly Operation[] = ['CREATE', 'UPDATE', 'DELETE']
+  const path = pathFor('validate', kind)
+  return { type: 'validating', kind, name, path, admit, operations, isCore: false, isCourtesy: false }
+}
+
+/** Whoever is deleted has nothing to fear here. */
+function core(kind: Kind, admit: Admit, when: readonly Condition[]): Webhook {
+  return { ...validating(kind, admit), operations: ['CREATE', 'UPDATE'], when, isCore: true }
+}
+
+/** Under a name and at a path of our own: beside what Cluster API has under the names of the kind. */
+function courtesy(kind: Kind, subject: string, admit: Admit, asked: Asked): Webhook {
+  const name = `${subject}.${kind.kind.toLowerCase()}.mooring.dev`
+  const path = `/validate-mooring-dev-${kind.kind.toLowerCase()}-${subject}`
+  return { type: 'validating', kind, name, path, admit, ...asked, isCore: false, isCourtesy: true }
 }
 
 function mutating(kind: Kind, defaults: Defaults): Webhook {
   const name = `default.${kind.kind.toLowerCase()}.${kind.group}`
-  return { type: 'mutating', kind, name, path: pathFor('mutate', kind), defaults, isCore: false }
+  const operations: readonly Operation[] = ['CREATE', 'UPDATE']
+  const path = pathFor('mutate', kind)
+  return { type: 'mutating', kind, name, path, defaults, operations, isCore: false, isCourtesy: false }
 }
 
 /** `/validate-ipam-cluster-x-k8s-io-v1alpha2-inclusterippool`. */

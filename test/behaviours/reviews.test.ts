@@ -184,4 +184,25 @@ describe('A review of an IPAddress or a claim', () => {
     await world.patch(claim, { metadata: { labels: { touched: 'yes' } } })
     await world.patch(report, { metadata: { labels: { touched: 'yes' } } })
   })
+
+  test('keeps a bound claim at its address, whatever its annotation is told', async () => {
+    const world = await aReviewedWorld()
+    const pool = await world.create(aPool())
+    const claim = await aClaimInUse(world, pool, '10.0.1.1')
+    const say = (address: string | null) =>
+      world.patch(claim, { metadata: { annotations: { 'mooring.dev/address': address } } })
+    await isRefused(say('10.0.1.9'), 'this claim is bound to 10.0.1.1 and does not move to 10.0.1.9')
+    await say(null)
+    await world.eventually(async () => {
+      expect((await world.get(claim))?.metadata.annotations).toMatchObject({ 'mooring.dev/address': '10.0.1.1' })
+    })
+  })
+
+  test('lets a claim arrive with the address it has', async () => {
+    const world = await aReviewedWorld()
+    const pool = await world.create(aPool())
+    const claim = aClaim().on(pool).annotated({ 'mooring.dev/address': '10.0.1.7' })
+    await world.create(claim)
+    await world.eventually(async () => expect((await world.report(claim))?.spec.address).toBe('10.0.1.7'))
+  })
 })

@@ -1,0 +1,57 @@
+// The choice of a claim under review, wherever Mooring serves it: the annotation of a claim that is bound is not changed by
+// hand, because its hold would follow while the IPAddress and the machine stay where they are. What is merely taken off is
+// put back. A claim that is created, or not bound yet, may say which address is its own: so it arrives from another cluster
+// or from a backup.
+
+import { type IPAddressClaim, parseIPAddressClaim, poolOfClaim } from '../api/ip-address-claim.ts'
+import { choiceAnnotation, deleteForMoveAnnotation, requestedAddressAnnotation } from '../api/names.ts'
+import { isSameIP, parseIP } from '../ip/address.ts'
+import { isMalformed } from '../ip/malformed.ts'
+import { annotationChanges, type Condition, hasAnnotation, isBound } from './conditions.ts'
+import { forbidden } from './fault.ts'
+import type { ClaimFacts } from './ip-address.ts'
+import { allowed, type Ruling } from './ruling.ts'
+
+/** Mooring stores its choice before it says that the claim is bound: no claim waits for this question. */
+export const whenChoiceChanges: readonly Condition[] = [
+  { name: 'choice-changes', expression: annotationChanges(choiceAnnotation) },
+  {
+    name: 'claim-had-an-address',
+    expression: `${hasAnnotation('oldObject', choiceAnnotation)} || ${isBound('oldObject')}`,
+  },
+]
+
+const field = `metadata.annotations[${choiceAnnotation}]`
+
+export function admitChoice(old: unknown, next: unknown, facts: ClaimFacts): Ruling {
+  const [before, after] = [parseIPAddressClaim(old), parseIPAddressClaim(next)]
+  if (isMalformed(before) || isMalformed(after) || poolOfClaim(before) === undefined) return allowed()
+  // On its way out, or to another cluster, it may say what it likes.
+  if (before.isDeleting || Object.hasOwn(after.metadata.annotations, deleteForMoveAnnotation)) return allowed()
+  return judge(before, after, facts)
+}
+
+/** To undo what went wrong is always allowed. */
+function judge(before: IPAddressClaim, { choice }: IPAddressClaim, facts: ClaimFacts): Ruling {
+  const [held, report] = [before.choice, before.addressName]
+  if (choice === held) return allowed()
+  if (choice === undefined) return allowed([`${field}: this claim holds ${held}; the annotation is put back`])
+  const isSpelling = held !== undefined && isSameAddress(held, choice)
+  if (report === '' || isSpelling) {
+    return held === undefined
+      ? allowed()
+      : allowed([`${field}: this claim holds ${held}; an edit does not change that`])
+  }
+  const shown = facts.addressOfReport(before.metadata.namespace, report)
+  const own = shown ?? held
+  // A claim that was bound, and of which nothing else remembers to what, is told by hand.
+  if (own === undefined || (shown !== undefined && isSameAddress(shown, choice))) return allowed()
+  const advice = `leave it, or make another claim with the annotation ${requestedAddressAnnotation}`
+  const fault = forbidden(field, `this claim is bound to ${own} and does not move to ${choice}: ${advice}`)
+  return { kind: 'forbidden', faults: [fault], warnings: [] }
+}
+
+function isSameAddress(a: string, b: string): boolean {
+  const [left, right] = [parseIP(a), parseIP(b)]
+  return a === b || (!isMalformed(left) && !isMalformed(right) && isSameIP(left, right))
+}

@@ -1,0 +1,158 @@
+// What the API server asks about, counted where it is answered.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { definitions } from '../../test/harness/objects.ts'
+import { nothing } from '../../test/harness/review-facts.ts'
+import { aWorld, type World } from '../../test/harness/world.ts'
+import { choiceAnnotation, requestedAddressAnnotation } from '../api/names.ts'
+import { issueCA, issueServerCertificate } from '../apiserver/certificates/issue.ts'
+import { coreDefinitions, withConversion } from '../cli/definitions.ts'
+import { silentLog } from '../telemetry/log.ts'
+import { type Edge, startEdge } from './edge.ts'
+import { type ReviewAddress, toValidatingConfiguration } from './registration.ts'
+
+const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) }
+const ca = issueCA('review-ca', life)
+const serving = issueServerCertificate(ca, 'review', { dns: [], ips: ['127.0.0.1'] }, life)
+
+const paths = {
+  claims: '/apis/ipam.cluster.x-k8s.io/v1beta2/namespaces/default/ipaddressclaims',
+  addresses: '/apis/ipam.cluster.x-k8s.io/v1beta2/namespaces/default/ipaddresses',
+}
+const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'vms' }
+
+let edge: Edge
+let asked: number
+let isKnown: boolean
+
+beforeEach(async () => {
+  asked = 0
+  isKnown = true
+  const facts = { ...nothing, poolOfClaim: () => undefined, addressOfReport: () => '10.0.0.10' }
+  const count = () => {
+    asked++
+    return isKnown ? facts : undefined
+  }
+  edge = await startEdge({ host: '127.0.0.1', port: 0, ...serving, facts: count, log: silentLog })
+})
+
+afterEach(() => edge.stop())
+
+async function aWorldThatAsks(withCore: boolean): Promise<World> {
+  const world = await aWorld()
+  const caBundle = Buffer.from(ca.certificate).toString('base64')
+  const address: ReviewAddress = { kind: 'url', base: `https://127.0.0.1:${edge.port}`, caBundle }
+  for (const definition of coreDefinitions()) {
+    expect((await world.admin.create(definitions, withConversion(definition, address))).code).toBe(201)
+  }
+  await world.settled()
+  const made = await world.admin.create(
+    '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+    toValidatingConfiguration({ address, withCore }),
+  )
+  expect(made.code).toBe(201)
+  return world
+}
+
+const aClaim = (annotations?: object, spec: object = { poolRef }, version = 'v1beta2') => ({
+  apiVersion: `ipam.cluster.x-k8s.io/${version}`,
+  kind: 'IPAddressClaim',
+  metadata: { name: 'web-0', ...(annotations && { annotations }) },
+  spec,
+})
+
+const chosen = (address: string | null) => ({ metadata: { annotations: { [choiceAnnotation]: address } } })
+
+describe('where Cluster API reviews its own kinds', () => {
+  async function aBoundClaim() {
+    const { admin } = await aWorldThatAsks(false)
+    const claim = `${paths.claims}/web-0`
+    expect((await admin.create(paths.claims, aClaim())).code).toBe(201)
+    expect((await admin.patch(claim, chosen('10.0.0.10'))).code).toBe(200)
+    const status = { status: { addressRef: { name: 'web-0' } } }
+    expect((await admin.patch(`${claim}/status`, status)).code).toBe(200)
+    return { admin, claim }
+  }
+
+  test('a claim is made, bound, labelled, moved and deleted without a question', async () => {
+    const { admin, claim } = await aBoundClaim()
+    const annotations = { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' }
+    expect((await admin.patch(claim, { metadata: { labels: { a: 'b' }, finalizers: ['a.b/c'] } })).code).toBe(200)
+    expect((await admin.patch(claim, { metadata: { annotations } })).code).toBe(200)
+    expect((await admin.delete(claim)).code).toBe(200)
+    expect((await admin.patch(claim, { metadata: { finalizers: [] } })).code).toBe(200)
+    expect((await admin.create(paths.claims, aClaim({ [choiceAnnotation]: '10.0.0.99' }))).code).toBe(201)
+    expect(asked).toBe(0)
+  })
+
+  test.each(['v1beta2', 'v1beta1'])('an edit of its choice is refused, in %s', async version => {
+    const { admin, claim } = await aBoundClaim()
+    const refused = await admin.patch(claim.replace('v1beta2', version), chosen('10.0.0.11'))
+    expect(refused).toMatchObject({ code: 403, body: { reason: 'Forbidden' } })
+    expect(refused.body.message).toContain('admission webhook "choice.ipaddressclaim.mooring.dev" denied the request')
+    expect((await admin.patch(claim, chosen(null))).code).toBe(200)
+    expect((await admin.patch(claim, chosen('10.0.0.11'))).code).toBe(403)
+    expect((await admin.patch(claim, chosen('10.0.0.10'))).code).toBe(200)
+    expect(asked).toBe(4)
+  })
+
+  test.each<[string, () => Promise<void> | void]>([
+    [
+      'nobody knows the world',
+      () => {
+        isKnown = false
+      },
+    ],
+    ['nobody answers', () => edge.stop()],
+  ])('nothing of a claim is refused while %s', async (_, happen) => {
+    const { admin, claim } = await aBoundClaim()
+    await happen()
+    expect((await admin.patch(claim, chosen('10.0.0.11'))).code).toBe(200)
+  })
+})
+
+describe('where nobody else reviews them', () => {
+  test('a claim is made, bound and released for one question, about the IPAddress', async () => {
+    const { admin } = await aWorldThatAsks(true)
+    const [claim, address] = [`${paths.claims}/web-0`, `${paths.addresses}/web-0`]
+    expect((await admin.create(paths.claims, aClaim())).code).toBe(201)
+    expect(
+      (await admin.patch(claim, { metadata: { ...chosen('10.0.0.10').metadata, finalizers: ['a.b/c'] } })).code,
+    ).toBe(200)
+    expect(asked).toBe(0)
+    const made = await admin.create(paths.addresses, {
+      ...aClaim(),
+      kind: 'IPAddress',
+      metadata: { name: 'web-0', finalizers: ['a.b/c'] },
+      spec: { poolRef, claimRef: { name: 'web-0' }, address: '10.0.0.10', prefix: 24 },
+    })
+    expect(made.code).toBe(201)
+    expect(asked).toBe(1)
+    expect((await admin.patch(`${claim}/status`, { status: { addressRef: { name: 'web-0' } } })).code).toBe(200)
+    for (const path of [claim, address]) {
+      expect((await admin.delete(path)).code).toBe(200)
+      expect((await admin.patch(path, { metadata: { finalizers: [] } })).code).toBe(200)
+    }
+    expect(asked).toBe(1)
+  })
+
+  test.each<[string, object, number]>([
+    ['names no group', aClaim(undefined, { poolRef: { kind: 'InClusterIPPool', name: 'vms' } }, 'v1beta1'), 403],
+    ['wishes', aClaim({ [requestedAddressAnnotation]: '10.0.0.77' }), 201],
+  ])('a claim that %s is asked about', async (_, claim, code) => {
+    const { admin } = await aWorldThatAsks(true)
+    const version = (claim as { apiVersion: string }).apiVersion.split('/')[1] ?? ''
+    expect((await admin.create(paths.claims.replace('v1beta2', version), claim)).code).toBe(code)
+    expect(asked).toBe(1)
+  })
+
+  test('whoever changes a wish is asked about; that a spec stays is a rule of its schema', async () => {
+    const { admin } = await aWorldThatAsks(true)
+    const claim = `${paths.claims}/web-0`
+    expect((await admin.create(paths.claims, aClaim({ note: 'x' }))).code).toBe(201)
+    expect((await admin.patch(claim, { spec: { poolRef: { name: 'others' } } })).code).toBe(422)
+    expect((await admin.patch(claim, { metadata: { annotations: { ipAddress: '10.0.0.7' } } })).code).toBe(200)
+    expect((await admin.patch(claim, { metadata: { annotations: { note: 'y' } } })).code).toBe(200)
+    expect(asked).toBe(1)
+  })
+})

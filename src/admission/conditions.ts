@@ -1,0 +1,33 @@
+// What the API server looks at before it asks us, in CEL. A condition that cannot be evaluated is a review that failed, so each
+// reads only what is there: an object need have no annotations, no status and, in its older versions, no spec.
+
+/** False where the answer would be yes, without a warning: then nobody is asked. */
+export interface Condition {
+  readonly name: string
+  readonly expression: string
+}
+
+/** What an annotation says; empty where there is none. */
+function annotation(object: string, key: string): string {
+  const all = `${object}.metadata.annotations`
+  return `(has(${all}) && '${key}' in ${all} ? ${all}['${key}'] : '')`
+}
+
+export const hasAnnotation = (object: string, key: string): string => `${annotation(object, key)} != ''`
+
+export const annotationChanges = (key: string): string =>
+  `${annotation('object', key)} != ${annotation('oldObject', key)}`
+
+export const isCreated = 'oldObject == null'
+
+export const specChanges =
+  '(has(object.spec) != has(oldObject.spec) || has(object.spec) && object.spec != oldObject.spec)'
+
+export const namesNoGroup =
+  "(!has(object.spec) || !has(object.spec.poolRef) || !has(object.spec.poolRef.apiGroup) || object.spec.poolRef.apiGroup == '')"
+
+/** It has an address, and says so. */
+export function isBound(claim: string): string {
+  const { status, addressRef } = { status: `${claim}.status`, addressRef: `${claim}.status.addressRef` }
+  return `(has(${status}) && has(${addressRef}) && has(${addressRef}.name) && ${addressRef}.name != '')`
+}
