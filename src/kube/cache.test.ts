@@ -103,14 +103,22 @@ describe('a cache', () => {
     expect(cache.size).toBe(0)
   })
 
+  test('keeps what was made while a read was under way, also where nothing was known before', () => {
+    const { cache } = aCache()
+    const seen = cache.get('box/a')
+    cache.put(aToy('a', 5))
+    cache.unlearn('box/a', seen)
+    expect(cache.size).toBe(1)
+  })
+
   test('takes back what it unlearned wrongly, until the stream has said that it is gone', () => {
     const { cache } = aCache()
     cache.put(aToy('a', 5))
     cache.bookmark('9')
-    cache.unlearn('box/a')
+    cache.unlearn('box/a', cache.get('box/a'))
     cache.learn(aToy('a', 5))
     expect(cache.size).toBe(1)
-    cache.unlearn('box/a')
+    cache.unlearn('box/a', cache.get('box/a'))
     cache.remove(aToy('a', 10))
     cache.learn(aToy('a', 5))
     expect(cache.size).toBe(0)
@@ -148,7 +156,7 @@ test('an index equals a search through everything', () => {
       for (const [at, { name, colours, act }] of story.entries()) {
         const toy = aToy(name, at + 1, { colours })
         if (act === 'replace') cache.replace([toy], String(at + 1))
-        else if (act === 'unlearn') cache.unlearn(keyOf(toy))
+        else if (act === 'unlearn') cache.unlearn(keyOf(toy), cache.get(keyOf(toy)))
         else cache[act as 'put' | 'remove' | 'learn'](toy)
         for (const colour of ['red', 'blue', 'green']) {
           const searched = [...cache.values()].filter(one => one.colours?.includes(colour))

@@ -127,12 +127,11 @@ export class Cache<T extends KubeObject, I extends string = never> {
   }
 
   /**
-   * Somebody's own read found nothing under this key. With `seen`, what the cache showed before the read, an object that
-   * was made again meanwhile stays.
+   * Somebody's own read found nothing under this key. `seen` is what the cache showed before the read, also when that was
+   * nothing: what came since was made after the read, and stays.
    */
-  unlearn(key: string, seen?: T): void {
-    const known = this.#objects.get(key)
-    if (known === undefined || (seen !== undefined && known !== seen)) return
+  unlearn(key: string, seen: T | undefined): void {
+    if (seen === undefined || this.#objects.get(key) !== seen) return
     const changes: Change<T>[] = []
     this.#remove(key, changes)
     this.#unlearned.add(key)
