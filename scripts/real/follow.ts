@@ -1,7 +1,9 @@
 // Every change of a kind on a real server, from now on, for whoever judges or measures what others write.
 
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Client } from '../../src/kube/client.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
+import { Refusal } from '../../src/kube/refusal.ts'
 
 export interface Follower {
   readonly signal: AbortSignal
@@ -12,8 +14,8 @@ export interface Follower {
 
 /** Resolves when nothing that is written from now on can be missed. */
 export async function follow(client: Client, kind: Kind, { signal, onChange, onBroken }: Follower): Promise<void> {
-  let { resourceVersion } = await client.listPage(kind, { limit: 1 })
-  const watch = () => client.watch(kind, { resourceVersion, timeoutSeconds: 3_600, signal })
+  let { resourceVersion } = await whenAsked(() => client.listPage(kind, { limit: 1 }))
+  const watch = () => whenAsked(() => client.watch(kind, { resourceVersion, timeoutSeconds: 3_600, signal }))
   let events = await watch()
   const read = async (): Promise<void> => {
     // A server also ends watches when it has just begun to serve a kind; the next goes on where this one stopped.
@@ -33,4 +35,16 @@ export async function follow(client: Client, kind: Kind, { signal, onChange, onB
   void read().catch(error => {
     if (!signal.aborted) onBroken(error)
   })
+}
+
+/** A server that has just begun to serve a kind asks to come again in a second. */
+async function whenAsked<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.retryAfterMs === undefined) throw error
+      await delay(error.retryAfterMs)
+    }
+  }
 }
