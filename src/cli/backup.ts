@@ -2,12 +2,13 @@
 // running process is asked, because it alone may read its data; otherwise the data is opened here.
 
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { cp, readdir, readFile, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Agent, request } from 'undici'
 import { parse } from 'yaml'
 import { openStore } from '../store/lmdb.ts'
 import { type Store, StoreInUseError } from '../store/store.ts'
+import { makeDirectory } from './directory.ts'
 import { exitCodes, Failure } from './failure.ts'
 
 export interface BackupOptions {
@@ -45,7 +46,7 @@ export async function backup(target: string, options: BackupOptions): Promise<Ba
 
 /** Writes the store and the certificates; refuses to mix with what is there. */
 export async function writeBackup(store: Store, data: string, target: string): Promise<BackupReport> {
-  await mkdir(target, { recursive: true, mode: 0o700 })
+  await makeDirectory(target, 'Name another one.')
   if ((await readdir(target)).length > 0) {
     throw new Failure(exitCodes.environment, `${target} is not empty`, 'Name a directory that does not exist yet.')
   }

@@ -118,6 +118,19 @@ describe('mooring up, where it cannot', () => {
     expect(readFileSync(file, 'utf8')).toBe('mine')
   })
 
+  test.runIf(process.platform === 'linux').each([
+    ['--data', ['--data', '/proc/mooring/data']],
+    ['--data', ['--data', '/proc/self']],
+    ['--kubeconfig', ['--kubeconfig', '/proc/mooring/kubeconfig']],
+  ])('says at once that nothing can be made where %s leads', async (flag, args) => {
+    const data = join(home, 'odd')
+    const all = ['--data', data, '--desks', 'none', '--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', ...args]
+    const { code, text } = await refusal(mooring('up', ...all))
+    expect(text).toMatch(/the directory \/proc\/.* cannot be made \(ENOENT\)/)
+    expect(text).toContain(flag)
+    expect(code).toBe(3)
+  })
+
   test.skipIf(process.getuid?.() === 0)('refuses a directory that cannot be written', async () => {
     const data = join(home, 'locked')
     mkdirSync(data)

@@ -26,6 +26,7 @@ export class Failure extends Error {
   }
 }
 
+/** One of these codes; any, where none is named. */
 export function isErrno(error: unknown, ...codes: string[]): error is NodeJS.ErrnoException {
-  return error instanceof Error && 'code' in error && codes.includes(String(error.code))
+  return error instanceof Error && 'code' in error && (codes.length === 0 || codes.includes(String(error.code)))
 }

@@ -1,10 +1,11 @@
 // `mooring restore`: from a backup to a new data directory. Never over existing data.
 
 import { existsSync } from 'node:fs'
-import { cp, mkdir, readdir, rm } from 'node:fs/promises'
+import { cp, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { type Restored, restoreStore } from '../store/restore.ts'
 import { DamagedStoreError } from '../store/store.ts'
+import { makeDirectory } from './directory.ts'
 import { exitCodes, Failure } from './failure.ts'
 
 export async function restore(
@@ -24,7 +25,7 @@ export async function restore(
     const advice = 'Move it away, or restore into another directory with --data.'
     throw new Failure(exitCodes.data, `${data} already holds data`, advice)
   }
-  await mkdir(data, { recursive: true, mode: 0o700 })
+  await makeDirectory(data, 'Choose another one with --data.')
   try {
     const restored = await restoreStore(join(backup, 'store'), join(data, 'store'))
     await cp(join(backup, 'pki'), join(data, 'pki'), { recursive: true })

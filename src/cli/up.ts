@@ -2,7 +2,6 @@
 // when it is ready, and stops cleanly when told to.
 
 import { randomUUID } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { type KeptCertificates, keepCertificates, writeWhole } from '../apiserver/certificates/keep.ts'
 import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
@@ -17,6 +16,7 @@ import { createMetrics, type Metrics, metricsContentType, secondsBounds } from '
 import { measureProcess } from '../telemetry/process-metrics.ts'
 import { backupPath, writeBackup } from './backup.ts'
 import { knownDesks, refuseUnknownDesks } from './desks.ts'
+import { makeDirectory } from './directory.ts'
 import { startEmbeddedDesks, withdrawReviews } from './embedded-desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, parseHostPort } from './host-port.ts'
@@ -96,7 +96,7 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     undo.push(() => clearInterval(renewal))
 
     const api = `https://${address}`
-    writeKubeconfig(kubeconfig, api, certificates)
+    await writeKubeconfig(kubeconfig, api, certificates)
     fail = error => {
       // A store that cannot promise durability must not go on answering.
       console.error('mooring: the data could not be written; stopping so that nothing unsafe is acknowledged:', error)
@@ -130,6 +130,7 @@ async function stopAll(undo: (() => Promise<void> | void)[]): Promise<void> {
 }
 
 async function openData(data: string, options: OpenOptions): Promise<Store> {
+  for (const path of [data, join(data, 'store')]) await makeDirectory(path, 'Choose another one with --data.')
   try {
     return await openStore(join(data, 'store'), options)
   } catch (error) {
@@ -138,14 +139,6 @@ async function openData(data: string, options: OpenOptions): Promise<Store> {
         exitCodes.environment,
         `the data directory ${data} cannot be written`,
         'Choose another one with --data, or make it writable.',
-        { cause: error },
-      )
-    }
-    if (isErrno(error, 'ENOTDIR', 'EEXIST')) {
-      throw new Failure(
-        exitCodes.environment,
-        `the data directory ${data} is not a directory`,
-        'Choose another one with --data.',
         { cause: error },
       )
     }
@@ -206,8 +199,8 @@ function keepRenewing(certificates: KeptCertificates, onRenewed: () => void): No
 
 const log = createLog({ write: line => process.stderr.write(line), now: Date.now, level: 'error', form: 'text' })
 
-function writeKubeconfig(file: string, server: string, certificates: KeptCertificates): void {
-  mkdirSync(dirname(file), { recursive: true })
+async function writeKubeconfig(file: string, server: string, certificates: KeptCertificates): Promise<void> {
+  await makeDirectory(dirname(file), 'Choose another place with --kubeconfig.')
   writeWhole(file, adminKubeconfig({ server, caCertificate: certificates.ca().certificate }, certificates.admin()))
 }
 
