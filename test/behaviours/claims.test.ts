@@ -5,7 +5,7 @@ import { claims, reports } from './kinds.ts'
 import {
   aServedClaim,
   eventsAbout,
-  holdsOf,
+  holdsBecome,
   isGone,
   isServed,
   readyOf,
@@ -261,7 +261,7 @@ describe('A claim that is deleted', () => {
     await world.delete(claim, how)
     await isGone(world, claim)
     await reportIsGone(world, claim)
-    await world.eventually(async () => expect(await holdsOf(world, pool)).toEqual([]))
+    await holdsBecome(world, pool, 0)
   })
 
   test('again and again under one name is served each time', async () => {
@@ -288,8 +288,8 @@ describe('A claim that is deleted', () => {
     await world.eventually(async () => {
       expect(await world.list(claims)).toEqual([])
       expect(await world.list(reports)).toEqual([])
-      expect(await holdsOf(world, pool)).toEqual([])
     })
+    await holdsBecome(world, pool, 0)
     await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
   })
 })
@@ -334,23 +334,26 @@ describe('A hundred claims that a pool lets go at once', () => {
   })
 })
 
+/** A server takes its time for each: some hundred are as many at once as it can work on. */
+const many = isInProcess ? 1000 : 200
+
 describe('A thousand claims at once', () => {
   test('get a thousand different addresses', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().withAddresses('10.8.0.0/21').withPrefix(21))
-    const made = Array.from({ length: 1000 }, () => aClaim().on(pool))
+    const made = Array.from({ length: many }, () => aClaim().on(pool))
     // A server takes some hundred requests at once, and refuses the rest.
     for (let i = 0; i < made.length; i += 100) {
       await Promise.all(made.slice(i, i + 100).map(claim => world.create(claim)))
     }
     await world.eventually(async () => {
       const served = (await world.list(claims)).filter(({ status }) => status?.addressRef !== undefined)
-      expect(served.length).toBe(1000)
+      expect(served.length).toBe(many)
     }, 60_000)
     const addresses = (await world.list(reports)).map(({ spec }) => spec.address)
-    expect(new Set(addresses).size).toBe(1000)
+    expect(new Set(addresses).size).toBe(many)
     // As many requests as a binding has writes, and few that were in vain.
-    expect(world.desk.writes.filter(write => !write.includes('events')).length).toBeLessThan(4_400)
+    expect(world.desk.writes.filter(write => !write.includes('events')).length).toBeLessThan(4.4 * many)
     if (isInProcess) return
     // Other tests have to live with what this one leaves.
     for (let i = 0; i < made.length; i += 100) {

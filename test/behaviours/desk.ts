@@ -3,7 +3,9 @@
 
 import { addCapiDesk } from '../../src/controllers/capi/desk.ts'
 import { factsWhenSynced } from '../../src/controllers/pool/facts.ts'
+import type { Caches } from '../../src/controllers/capi/world.ts'
 import { createRecorder, type Recorder } from '../../src/kube/events.ts'
+import type { Kind, KubeObject } from '../../src/kube/object.ts'
 import { speak } from '../../src/kube/speak.ts'
 import { type Wire, WireError, type WireRequest, type WireResponse } from '../../src/kube/wire.ts'
 import { type Clock, pause } from '../../src/runtime/clock.ts'
@@ -27,14 +29,21 @@ export interface DeskUnderTest {
   endWatches(): void
   /** What was logged for an operator to read, since the desk was made. */
   readonly log: readonly Line[]
+  /** The same, and what was logged for whoever looks closely. */
+  readonly diary: readonly Line[]
+  /** What this process knows of a kind. */
+  view(kind: Kind): View
   /** As they are scraped. */
   metrics(): string
   /** What reviewers of pools may ask. */
   facts(): ReturnType<typeof factsWhenSynced>
 }
 
+export type View = Pick<ReadonlyMap<string, KubeObject>, 'get' | 'values'>
+
 /** A line of the log: its sentence, and its fields by name. */
 export interface Line {
+  readonly level: string
   readonly msg: string
   readonly [field: string]: unknown
 }
@@ -43,11 +52,12 @@ interface Life {
   readonly manager: Manager
   readonly recorder: Recorder
   readonly cut: AbortController
+  readonly caches: Caches
 }
 
 export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
   const writes: string[] = []
-  const lines: Line[] = []
+  const diary: Line[] = []
   let metrics = createMetrics()
   const streams = new Set<AbortController>()
   let life: Life | undefined
@@ -109,7 +119,11 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
 
   const desk: DeskUnderTest = {
     writes,
-    log: lines,
+    diary,
+    get log() {
+      return diary.filter(({ level }) => level !== 'debug')
+    },
+    view: kind => (life && cacheOf(life.caches, kind)) ?? new Map(),
     metrics: () => metrics.text(),
     watchDelayMs: 0,
     facts: () => facts(),
@@ -118,15 +132,16 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
       isMoment = () => false
       const own = watched(cut)
       const random = seededRandom(1)
-      const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
+      const log = createLog({ write: line => diary.push(JSON.parse(line)), now: () => clock.now(), level: 'debug' })
       metrics = createMetrics()
       const { client, discovery } = speak({ wire: own, clock, name: 'mooring', metrics })
       const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: 'test' })
       const manager = new Manager({ clock, random, log, metrics })
       const parts = { client, discovery, clock, random, log, recorder, manager, metrics }
-      const { caches } = addCapiDesk({ ...parts, isFrozen: true })
-      facts = () => factsWhenSynced(caches)
-      life = { manager, recorder, cut }
+      const known = addCapiDesk({ ...parts, isFrozen: true })
+      const { caches } = known
+      facts = () => factsWhenSynced(known)
+      life = { manager, recorder, cut, caches }
       await manager.start()
     },
     async stop() {
@@ -150,6 +165,23 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
     },
   }
   return desk
+}
+
+function cacheOf(caches: Caches, { kind }: Kind): View | undefined {
+  switch (kind) {
+    case 'Hold':
+      return caches.holds
+    case 'IPAddressClaim':
+      return caches.claims
+    case 'IPAddress':
+      return caches.reports
+    case 'Cluster':
+      return caches.clusters
+    case 'Namespace':
+      return caches.namespaces
+    default:
+      return caches.pools.get(kind)
+  }
 }
 
 /** No answer, ever; only whoever stops waiting gets on. */

@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { aClaim, anAddressFor, aPool, aPrefixPool, type ClaimDraft, ownerReferenceTo } from './builders.ts'
-import { addressOf, aServedClaim, holdsOf, isGone, isServed, reportIsGone, saysWhy, staysUnserved } from './promises.ts'
+import {
+  addressOf,
+  aServedClaim,
+  holdsBecome,
+  holdsOf,
+  isGone,
+  isServed,
+  reportIsGone,
+  saysWhy,
+  staysUnserved,
+} from './promises.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
 const choice = 'mooring.dev/address'
@@ -268,7 +278,7 @@ describe('A claim in use', () => {
     expect(await world.get(claim)).toBeUndefined()
     await world.desk.start()
     await reportIsGone(world, claim)
-    await world.eventually(async () => expect(await holdsOf(world, pool)).toEqual([]))
+    await holdsBecome(world, pool, 0)
   })
 
   test('whose name is taken by a new claim at once leaves that one a new address, or the one it had', async () => {
@@ -341,7 +351,7 @@ describe('A hold', () => {
     expect(await addressOf(world, claim)).toBe('10.0.1.1')
     await world.delete(claim)
     await isGone(world, claim)
-    await world.eventually(async () => expect(await holdsOf(world, pool)).toHaveLength(1))
+    await holdsBecome(world, pool, 1)
     await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
   })
 

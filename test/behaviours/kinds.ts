@@ -5,7 +5,7 @@ import { claims, clusters, holds, namespaces, pools, reports } from '../../src/c
 import { events } from '../../src/kube/events.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
 
-export { claims, clusters, events, holds, reports }
+export { claims, clusters, events, holds, pools, reports }
 
 const known: readonly Kind[] = [claims, reports, holds, clusters, namespaces, events, definitionKind, ...pools]
 

@@ -3,11 +3,12 @@
 // gets a server of its own.
 
 import { inject, onTestFinished } from 'vitest'
-import { connect } from '../../scripts/real/connect.ts'
+import { type Connected, connect } from '../../scripts/real/connect.ts'
 import { pause } from '../../src/runtime/clock.ts'
 import { definitions } from './definitions.ts'
-import { aDesk } from './desk.ts'
+import { aDesk, type DeskUnderTest } from './desk.ts'
 import { kindOf } from './kinds.ts'
+import { tellLastLook } from './last-look.ts'
 import { endReviews, reviewWith } from './reviews-on-a-server.ts'
 import { startServer } from './server.ts'
 import type { Ground, WorldOptions } from './world.ts'
@@ -18,25 +19,44 @@ export function serverByEnvironment(): 'embedded' | 'cluster' | undefined {
   return name === 'embedded' || name === 'cluster' ? name : undefined
 }
 
+/** That of this worker. */
+let connected: Connected | undefined
+
+function shared(): Connected {
+  const { kubeconfigs } = inject('behaviours')
+  connected ??= connect(kubeconfigs[Number(process.env.VITEST_POOL_ID) - 1] ?? '')
+  return connected
+}
+
+function connectUntilFinished(kubeconfig: string): Connected {
+  const connected = connect(kubeconfig)
+  onTestFinished(connected.close)
+  return connected
+}
+
 const run = Math.random().toString(36).slice(2, 7)
 let count = 0
 
 export async function aServerWorld({ define, isReviewed = false }: WorldOptions): Promise<Ground> {
   const own = define && (await startServer(define(definitions)))
   if (own !== undefined) onTestFinished(() => own.stop())
-  const { client, wire, clock, close } = connect(own?.kubeconfig ?? inject('behaviours').kubeconfig)
-  onTestFinished(close)
+  const { client, wire, clock } = own === undefined ? shared() : connectUntilFinished(own.kubeconfig)
   const home = `behaviour-${run}-${++count}`
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } }
   await client.create(kindOf(namespace), namespace)
   if (own === undefined && !isReviewed) await endReviews(client, home)
+  const desks: DeskUnderTest[] = []
   const start = async () => {
     const desk = aDesk(wire, clock)
     await desk.start()
+    desks.push(desk)
     onTestFinished(() => desk.stop())
     return desk
   }
   const desk = await start()
+  onTestFinished(async ({ task }) => {
+    if (task.result?.state === 'fail') await tellLastLook(client, home, desks)
+  })
   if (isReviewed) await reviewWith(client, home, () => desk.facts())
   return {
     client,

@@ -119,6 +119,7 @@ describe('A claim whose Cluster', () => {
         .forCluster(cluster.name),
     )
     await world.patch(cluster, { spec: { paused: true } })
+    await world.heard(cluster)
     await world.delete(claim)
     await world.always(async () => expect((await world.report(claim))?.spec.address).toBe('10.0.1.1'))
     await world.patch(cluster, { spec: { paused: false } })
@@ -170,6 +171,7 @@ describe('A claim that is paused itself', () => {
     const made = await world.create(claim)
     await world.create(pool)
     await world.patch(pool, { spec: { gateway: '10.0.1.1' } })
+    await world.heard(pool)
     await world.always(async () => expect(await world.get(claim)).toEqual(made))
     await staysUnserved(world, claim, 0)
     await world.patch(claim, resumed)
@@ -204,6 +206,7 @@ describe('A pool that is paused', () => {
     const pool = await world.create(aPool())
     const claim = await aServedClaim(world, aClaim().on(pool))
     await world.patch(pool, { metadata: { annotations: { 'cluster.x-k8s.io/paused': '' } } })
+    await world.heard(pool)
     await world.delete(claim)
     await world.always(async () => expect(await world.get(claim)).toBeDefined())
     await world.patch(pool, resumed)

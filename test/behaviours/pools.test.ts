@@ -8,7 +8,16 @@ import {
   aPool,
   type PoolDraft,
 } from './builders.ts'
-import { addressOf, aServedClaim, holdsOf, isGone, isServed, reportIsGone, saysWhy, staysUnserved } from './promises.ts'
+import {
+  addressOf,
+  aServedClaim,
+  holdsBecome,
+  isGone,
+  isServed,
+  reportIsGone,
+  saysWhy,
+  staysUnserved,
+} from './promises.ts'
 import { aWorld, isInProcess, type Stored, type World } from './world.ts'
 
 /** Three claims that wait, made a second apart, the youngest with the lowest name. */
@@ -220,7 +229,7 @@ describe('A released address', () => {
     const claim = await aServedClaim(world, aClaim().on(pool))
     await world.delete(claim)
     await isGone(world, claim)
-    await world.eventually(async () => expect(await holdsOf(world, pool)).toEqual([]))
+    await holdsBecome(world, pool, 0)
     await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
   })
 })
@@ -342,6 +351,7 @@ describe('A range that is drained', () => {
     const pool = await world.create(anAddressPool().withAddresses('10.0.1.10-10.0.1.12'))
     const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.10')
     await world.patch(pool, { spec: { draining: ['10.0.1.10-10.0.1.11'] } })
+    await world.heard(pool)
     await aServedClaim(world, aClaim().on(pool), '10.0.1.12')
     const late = aClaim().on(pool)
     await world.create(late)

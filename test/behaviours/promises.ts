@@ -69,9 +69,22 @@ export async function reportIsGone(world: World, claim: Thing, withinMs?: number
 /** The ledger's rows that name the claim's pool. */
 export async function holdsOf(world: World, pool: Thing): Promise<Stored[]> {
   const stored = await world.get(pool)
-  const { name, namespace } = stored?.metadata ?? {}
   const all = (await world.client.list(holds)).items as Stored[]
-  return all.filter(({ spec }) => spec.poolRef.name === name && spec.poolRef.namespace === namespace)
+  return all.filter(hold => isFrom(hold, stored))
+}
+
+const isFrom = ({ spec }: Stored, pool: Stored | undefined): boolean =>
+  spec.poolRef.name === pool?.metadata.name && spec.poolRef.namespace === pool?.metadata.namespace
+
+/** So many rows name the pool, and the desk has heard of it: whoever comes now finds what is free. */
+export async function holdsBecome(world: World, pool: Thing, count: number): Promise<void> {
+  await world.eventually(async () => {
+    const names = (await holdsOf(world, pool)).map(({ metadata }) => metadata.name)
+    expect(names).toHaveLength(count)
+    const stored = await world.get(pool)
+    const known = [...world.desk.view(holds).values()].filter(hold => isFrom(hold as Stored, stored))
+    expect(known.map(({ metadata }) => metadata.name).toSorted()).toEqual(names.toSorted())
+  })
 }
 
 /** Makes it and waits until it is served. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { WireRequest } from '../../src/kube/wire.ts'
 import { aClaim, aCluster, aPool } from './builders.ts'
 import { claims, reports } from './kinds.ts'
-import { addressOf, aServedClaim, holdsOf, isGone, isServed, saysWhy } from './promises.ts'
+import { addressOf, aServedClaim, holdsBecome, holdsOf, isGone, isServed, reportIsGone, saysWhy } from './promises.ts'
 import { aWorld, isInProcess, type Stored, type World } from './world.ts'
 
 async function manyClaims(world: World, pool: Stored, count: number): Promise<void> {
@@ -119,10 +119,8 @@ describe('A process that is killed', () => {
     await world.desk.kill()
     await world.desk.start()
     await isGone(world, claim)
-    await world.eventually(async () => {
-      expect(await holdsOf(world, pool)).toEqual([])
-      expect(await world.report(claim)).toBeUndefined()
-    })
+    await reportIsGone(world, claim)
+    await holdsBecome(world, pool, 0)
     await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
   })
 
@@ -134,6 +132,7 @@ describe('A process that is killed', () => {
     await world.delete(claim)
     await world.desk.start()
     await isGone(world, claim)
+    await holdsBecome(world, pool, 0)
     await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
   })
 })
@@ -158,14 +157,14 @@ describe('Nothing is written', () => {
     await saysWhy(world, await world.create(aClaim().on(aPool())), 'PoolNotReady')
     await world.create(aClaim().on(pool).paused())
     await world.create(aClaim().on(pool).forCluster('nowhere'))
-    await world.pass(5_000)
+    await world.idle(5_000)
     return world
   }
 
   test('by a world at rest', async () => {
     const world = await aWorldAtRest()
     const before = ownWrites(world).length
-    await world.pass(60_000)
+    await world.idle(60_000)
     expect(ownWrites(world).slice(before)).toEqual([])
   })
 
@@ -174,7 +173,7 @@ describe('Nothing is written', () => {
     await world.desk.stop()
     const before = ownWrites(world).length
     await world.desk.start()
-    await world.pass(10_000)
+    await world.idle(10_000)
     expect(ownWrites(world).slice(before)).toEqual([])
   })
 
@@ -182,7 +181,7 @@ describe('Nothing is written', () => {
     const world = await aWorldAtRest()
     const before = ownWrites(world).length
     world.desk.endWatches()
-    await world.pass(10_000)
+    await world.idle(10_000)
     expect(ownWrites(world).slice(before)).toEqual([])
   })
 })

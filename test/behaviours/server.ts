@@ -1,5 +1,5 @@
-// Starts the servers that behaviours are tried on: one for all of them, with the kinds in place and without a desk of its own,
-// and further ones for those that change the server itself.
+// Starts the servers that behaviours are tried on, with the kinds in place and without a desk of their own: one for each of the
+// workers, which would else serve each other's claims, and further ones for those that change the server itself.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,14 +14,17 @@ import { definitions } from './definitions.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    behaviours: { kubeconfig: string }
+    behaviours: { kubeconfigs: readonly string[] }
   }
 }
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const server = await startServer(definitions)
-  project.provide('behaviours', { kubeconfig: server.kubeconfig })
-  return () => server.stop()
+  const { maxWorkers } = project.vitest.config
+  const servers = await Promise.all(Array.from({ length: maxWorkers }, () => startServer(definitions)))
+  project.provide('behaviours', { kubeconfigs: servers.map(({ kubeconfig }) => kubeconfig) })
+  return async () => {
+    await Promise.all(servers.map(server => server.stop()))
+  }
 }
 
 export interface Server {

@@ -201,10 +201,10 @@ describe('The log of a claim', () => {
     await saysWhy(world, claim, 'PoolNotReady')
     const created = await world.create(pool)
     await isServed(world, claim)
-    await world.pass(5_000)
+    await world.idle(5_000)
     await world.delete(claim)
     await isGone(world, claim)
-    await world.pass(5_000)
+    await world.idle(5_000)
     expect(story(world, 'mine')).toEqual([
       'a claim is left alone: ClusterNotFound',
       'a claim waits: PoolNotFound',
@@ -235,7 +235,7 @@ describe('The log of a claim', () => {
     await isServed(world, second)
     await world.delete(second)
     await isGone(world, second)
-    await world.pass(5_000)
+    await world.idle(5_000)
     expect(story(world, 'second')).toEqual([
       'a claim waits: PoolExhausted',
       'a claim is bound',
@@ -262,11 +262,11 @@ describe('The log of a claim', () => {
   test('holds nothing that a pass found as it should be, also not after a restart', async () => {
     const world = await aWorld()
     await aServedClaim(world, aClaim().on(await world.create(aPool())))
-    await world.pass(5_000)
+    await world.idle(5_000)
     await world.desk.stop()
     const before = world.desk.log.length
     await world.desk.start()
-    await world.pass(10_000)
+    await world.idle(10_000)
     const lines = world.desk.log.slice(before).filter(({ namespace = world.home }) => namespace === world.home)
     expect(lines.map(({ msg }) => msg)).toEqual(['everything is synced, passes begin'])
   })
@@ -307,7 +307,7 @@ describe('Whoever asks why a claim waits', () => {
       ])
     })
     await world.patch(stored, { metadata: { labels: { touched: 'yes' } } })
-    await world.pass(5_000)
+    await world.idle(5_000)
     expect(await told(world, stored)).toHaveLength(1)
     expect((await world.get(stored))?.status?.conditions ?? []).toEqual([])
   })

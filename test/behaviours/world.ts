@@ -2,8 +2,9 @@
 // as promised, or for so long that it can be said never to become so. Time is the world's: in one process it passes as
 // fast as it can be computed, on a server it passes as it does.
 
+import { expect } from 'vitest'
 import type { Client } from '../../src/kube/client.ts'
-import { type Kind, type KubeObject, type ObjectRef, refOf } from '../../src/kube/object.ts'
+import { type Kind, type KubeObject, keyOfRef, type ObjectRef, refOf } from '../../src/kube/object.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { DeskUnderTest } from './desk.ts'
 import { anInProcessWorld } from './in-process.ts'
@@ -46,6 +47,10 @@ export interface World extends Ground {
   eventually<T>(look: () => Promise<T> | T, withinMs?: number): Promise<T>
   /** Holds now, and at every look for so long. */
   always(look: () => Promise<void> | void, forMs?: number): Promise<void>
+  /** Lets so much time pass in which nothing is to happen; on a server only some of it. */
+  idle(milliseconds: number): Promise<void>
+  /** Until the desk knows of the object what is stored. Of two objects it may hear in any order, as any watcher. */
+  heard(thing: Thing): Promise<void>
 }
 
 export interface WorldOptions {
@@ -61,7 +66,7 @@ const eventuallyMs = serverByEnvironment() === undefined ? 10_000 : 30_000
 /** As long as the reference provider's own tests wait before they believe that nothing comes. */
 const alwaysMs = 5_000
 /** On a server time is dear, and each wait has been made in full by the same test in one process. */
-const onServerMsMax = 1_500
+const onServerMsMax = { always: 1_500, idle: 5_000 }
 
 export async function aWorld(options: WorldOptions = {}): Promise<World> {
   const ground = serverByEnvironment() === undefined ? await anInProcessWorld(options) : await aServerWorld(options)
@@ -125,7 +130,7 @@ function onGround(ground: Ground): World {
       }
     },
     async always(look, wholeMs = alwaysMs) {
-      const forMs = isInProcess ? wholeMs : Math.min(wholeMs, onServerMsMax)
+      const forMs = isInProcess ? wholeMs : Math.min(wholeMs, onServerMsMax.always)
       const stepMs = Math.max(lookEveryMs, forMs / 20)
       await ground.pass(0)
       for (let leftMs = forMs; leftMs > 0; leftMs -= stepMs) {
@@ -134,6 +139,15 @@ function onGround(ground: Ground): World {
       }
       await look()
     },
+    idle: milliseconds => ground.pass(isInProcess ? milliseconds : Math.min(milliseconds, onServerMsMax.idle)),
+    heard: thing =>
+      world.eventually(async () => {
+        const { kind, ref } = placed(thing)
+        const stored = await world.get(thing)
+        expect(ground.desk.view(kind).get(keyOfRef(ref))?.metadata.resourceVersion).toBe(
+          stored?.metadata.resourceVersion,
+        )
+      }),
   }
   return world
 }
