@@ -9,16 +9,10 @@ import { ipamGroup, protectAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
 import { decide, observe, type Plan, type Seen } from '../controllers/capi/plan.ts'
 import { isOursOrNobodys, isSamePool, shows } from '../controllers/capi/whose.ts'
-import {
-  type CapiWorld,
-  createCaches,
-  findPool,
-  followLedger,
-  poolOfReport,
-  readPool,
-} from '../controllers/capi/world.ts'
+import { type CapiWorld, createCaches, followShown, poolOfReport } from '../controllers/capi/world.ts'
 import { Ledger } from '../controllers/ledger.ts'
 import { claimOf, reportOf } from '../controllers/parsed.ts'
+import { findPool, followHolds, readPool } from '../controllers/views.ts'
 import { parseIP } from '../ip/address.ts'
 import { firstIP } from '../ip/cidr.ts'
 import { isMalformed } from '../ip/malformed.ts'
@@ -64,8 +58,9 @@ export function forecast(listed: Listed): Forecast {
 
 function worldOf(listed: Listed): World {
   const caches = createCaches()
-  const ledger = new Ledger(() => {})
-  followLedger(caches, ledger)
+  const ledger = new Ledger()
+  followHolds(caches, ledger)
+  followShown(caches, ledger)
   // Pools first: an address shows only once it is known in which space.
   for (const [kind, cache] of caches.pools) cache.replace(listed.pools.get(kind) ?? [], '')
   caches.holds.replace(listed.holds, '')

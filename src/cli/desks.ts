@@ -4,9 +4,9 @@
 import { hostname } from 'node:os'
 import type { Facts } from '../admission/webhooks.ts'
 import { addCapiDesk } from '../controllers/capi/desk.ts'
-import type { Scope } from '../controllers/capi/scope.ts'
+import { factsWhenSynced } from '../controllers/capi/facts.ts'
 import { claims, clusters, holds, namespaces, pools, reports } from '../controllers/kinds.ts'
-import { factsWhenSynced } from '../controllers/pool/facts.ts'
+import type { Scope } from '../controllers/scope.ts'
 import type { Client } from '../kube/client.ts'
 import type { Discovery } from '../kube/discovery.ts'
 import { createRecorder } from '../kube/events.ts'
@@ -46,7 +46,8 @@ export function createDesks({ client, discovery, log, metrics, scope, admitted }
   const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: hostname() })
   const manager = new Manager({ clock, random, log, metrics, ...(admitted && { admitted }) })
   const parts = { client, discovery, clock, random, log, recorder, manager, metrics }
-  const { caches } = addCapiDesk({ ...parts, ...(scope && { scope }) })
+  const desk = addCapiDesk({ ...parts, ...(scope && { scope }) })
+  const { caches } = desk
   const views = [
     [holds, caches.holds],
     [claims, caches.claims],
@@ -60,7 +61,7 @@ export function createDesks({ client, discovery, log, metrics, scope, admitted }
       return manager.state
     },
     unlisted: () => views.flatMap(([kind, cache]) => (cache?.hasSynced === false ? [nameOfKind(kind)] : [])),
-    facts: () => factsWhenSynced(caches),
+    facts: () => factsWhenSynced(desk),
     start: () => manager.start(),
     async stop(reason) {
       await manager.stop(reason)

@@ -1,24 +1,31 @@
-// The ledger as this process knows it: every hold in view, and every address that a choice or an IPAddress shows without
-// a hold (made by another provider, by hand, or moved here). It only suggests: whether an address is free is decided by the
-// API server, which refuses a second hold of the same name. Nothing is suggested that anybody in view seems to have.
+// The ledger as this process knows it: every hold in view, and every address that a choice or a report shows without a hold
+// (made by another provider, by hand, or moved here). It only suggests: whether an address is free is decided by the API
+// server, which refuses a second hold of the same name. Nothing is suggested that anybody in view seems to have.
+//
+// It is also the one teller of what comes and goes: pools count anew, and whoever waits is woken, by its word alone.
 
 import { type Hold, type HoldSpec, holdName } from '../api/hold.ts'
-import { identityKey } from '../api/object.ts'
-import type { Pool } from '../api/pool.ts'
-import type { IP } from '../ip/address.ts'
+import { type Identity, identityKey } from '../api/object.ts'
+import { type IP, isSameIP } from '../ip/address.ts'
 import { LedgerIndex } from '../ipam/ledger-index.ts'
 import type { Block, SpaceIndex } from '../ipam/space-index.ts'
 
-/** An address somebody shows: an IPAddress, or a claim with a stored choice; or is about to take. */
+/** What somebody shows to have of a pool. */
 export interface Showing {
   /** Who shows it; one showing at a time each. */
   readonly by: string
-  readonly pool: Pool
-  readonly ip: IP
+  /**
+   * A report keeps its pool from going, a choice does not. With an intent a hold is on its way to the server: nobody else of
+   * this process is sent after the address, and no quota is overdrawn.
+   */
+  readonly as: 'report' | 'choice' | 'intent'
+  readonly pool: Identity
+  readonly space: string
+  /** Undefined where nobody can tell which: it cannot be read, or its pool cannot. Then nothing is counted. */
+  readonly ip: IP | undefined
+  readonly bits: number
   readonly namespace: string
   readonly clusterName?: string
-  /** A hold is on its way to the server: nobody else of this process is sent after it, and no quota is overdrawn. */
-  readonly isIntent?: boolean
 }
 
 /** An address that may be free now, and from whom it came. */
@@ -30,6 +37,15 @@ export interface Freed {
   readonly namespace: string
 }
 
+/** Somebody has more, less or something else of a pool than before. */
+export interface LedgerChange {
+  /** In which other pools may have more or less to give. */
+  readonly space: string
+  /** Key of the pool. */
+  readonly pool: string
+  readonly freed?: Freed
+}
+
 interface Place {
   hold: Hold | undefined
   readonly shownBy: Map<string, Showing>
@@ -38,12 +54,13 @@ interface Place {
 export class Ledger {
   readonly #index = new LedgerIndex()
   readonly #places = new Map<string, Place>()
-  readonly #showings = new Map<string, string>()
-  readonly #onFreed: (freed: Freed) => void
+  readonly #showings = new Map<string, Showing>()
+  /** By key of the pool. */
+  readonly #reports = new Map<string, number>()
+  readonly #subscribers = new Set<(change: LedgerChange) => void>()
 
-  /** `onFreed` is told whenever an address may have become free. */
-  constructor(onFreed: (freed: Freed) => void) {
-    this.#onFreed = onFreed
+  subscribe(onChange: (change: LedgerChange) => void): void {
+    this.#subscribers.add(onChange)
   }
 
   indexOf(space: string): SpaceIndex {
@@ -57,43 +74,61 @@ export class Ledger {
   /** Who shows the address; whoever is only about to take it does not count. */
   shownBy(space: string, ip: IP): string[] {
     const showings = this.#places.get(holdName(space, ip))?.shownBy.values() ?? []
-    return [...showings].flatMap(({ by, isIntent }) => (isIntent === true ? [] : [by]))
+    return [...showings].flatMap(({ by, as }) => (as === 'intent' ? [] : [by]))
+  }
+
+  /** Whether a report names the pool, readable or not. */
+  isReported(pool: Identity): boolean {
+    return this.#reports.has(identityKey(pool))
   }
 
   putHold(hold: Hold): void {
     const place = this.#placeOf(hold.metadata.name)
-    const wasHeld = place.hold?.state === 'held'
+    const before = place.hold
     place.hold = hold
     this.#index.put(hold)
-    if (wasHeld && hold.state === 'quarantined') this.#onFreed(toFreed(hold))
+    const isReleased = before?.state === 'held' && hold.state === 'quarantined'
+    // Out of quarantine, it may have come to another pool.
+    if (before !== undefined && identityKey(before.pool) !== identityKey(hold.pool)) this.#tell(before)
+    this.#tell(hold, isReleased ? toFreed(hold) : undefined)
   }
 
-  removeHold(hold: Hold): void {
-    const place = this.#places.get(hold.metadata.name)
-    if (place === undefined) return
+  removeHold(name: string): void {
+    const place = this.#places.get(name)
+    const hold = place?.hold
+    if (place === undefined || hold === undefined) return
     place.hold = undefined
-    this.#settle(hold.metadata.name, place, toFreed(hold))
+    this.#settle(name, place, hold)
   }
 
   show(showing: Showing): void {
-    const name = holdName(showing.pool.space, showing.ip)
     const before = this.#showings.get(showing.by)
-    if (before !== undefined && before !== name) this.hide(showing.by)
-    this.#showings.set(showing.by, name)
-    const place = this.#placeOf(name)
+    if (before !== undefined && isSame(before, showing)) return
+    this.hide(showing.by)
+    this.#showings.set(showing.by, showing)
+    if (showing.as === 'report') this.#countReport(showing.pool, 1)
+    if (showing.ip === undefined) return
+    const place = this.#placeOf(holdName(showing.space, showing.ip))
     place.shownBy.set(showing.by, showing)
-    if (place.hold === undefined) this.#index.put(toShadow(showing))
+    if (place.hold !== undefined) return
+    this.#index.put(toShadow(showing, showing.ip))
+    // The hold that follows an intent is told.
+    if (showing.as !== 'intent') this.#tell(showing)
   }
 
   hide(by: string): void {
-    const name = this.#showings.get(by)
-    const place = name === undefined ? undefined : this.#places.get(name)
+    const showing = this.#showings.get(by)
+    if (showing === undefined) return
     this.#showings.delete(by)
-    const showing = place?.shownBy.get(by)
-    if (name === undefined || place === undefined || showing === undefined) return
-    place.shownBy.delete(by)
-    if (place.hold === undefined) {
-      this.#settle(name, place, toFreed(toShadow(showing)))
+    const { as, pool, space, ip } = showing
+    if (as === 'report') this.#countReport(pool, -1)
+    const name = ip && holdName(space, ip)
+    const place = name === undefined ? undefined : this.#places.get(name)
+    place?.shownBy.delete(by)
+    if (ip !== undefined && name !== undefined && place !== undefined && place.hold === undefined) {
+      this.#settle(name, place, toShadow(showing, ip))
+    } else if (as === 'report') {
+      this.#tell(showing)
     }
   }
 
@@ -103,16 +138,28 @@ export class Ledger {
     return place
   }
 
+  #countReport(pool: Identity, change: 1 | -1): void {
+    const key = identityKey(pool)
+    const count = (this.#reports.get(key) ?? 0) + change
+    if (count === 0) this.#reports.delete(key)
+    else this.#reports.set(key, count)
+  }
+
   /** The hold is gone: whoever else shows the address keeps it taken, and may have waited for just that. */
-  #settle(name: string, place: Place, freed: Freed): void {
+  #settle(name: string, place: Place, gone: HoldSpec): void {
     const [showing] = place.shownBy.values()
     if (showing === undefined) {
       this.#places.delete(name)
-      this.#index.remove({ space: freed.space, ...freed.block })
+      this.#index.remove(gone)
     } else {
-      this.#index.put(toShadow(showing))
+      this.#index.put(toShadow(showing, gone.ip))
     }
-    this.#onFreed(freed)
+    this.#tell(gone, toFreed(gone))
+  }
+
+  #tell({ space, pool }: Pick<HoldSpec, 'space' | 'pool'>, freed?: Freed): void {
+    const change = { space, pool: identityKey(pool), ...(freed && { freed }) }
+    for (const onChange of this.#subscribers) onChange(change)
   }
 }
 
@@ -120,16 +167,13 @@ function toFreed({ space, ip, bits, pool, claim }: HoldSpec): Freed {
   return { space, block: { ip, bits }, pool: identityKey(pool), namespace: claim.namespace }
 }
 
-function toShadow({ pool, ip, namespace, clusterName }: Showing) {
+function isSame(one: Showing, other: Showing): boolean {
+  if (one.as !== other.as || one.space !== other.space || one.bits !== other.bits) return false
+  if (one.namespace !== other.namespace || identityKey(one.pool) !== identityKey(other.pool)) return false
+  return one.ip === undefined || other.ip === undefined ? one.ip === other.ip : isSameIP(one.ip, other.ip)
+}
+
+function toShadow({ pool, space, bits, namespace, clusterName }: Showing, ip: IP) {
   const claim = { apiGroup: '', kind: '', namespace, name: '', uid: '', ...(clusterName && { clusterName }) }
-  return {
-    space: pool.space,
-    ip,
-    bits: pool.bits,
-    pool: pool.identity,
-    claim,
-    owner: undefined,
-    state: 'held',
-    since: '',
-  } as const
+  return { space, ip, bits, pool, claim, owner: undefined, state: 'held', since: '' } as const
 }

@@ -6,9 +6,10 @@ import type { Pool } from '../api/pool.ts'
 import { type Capacity, capacityOf } from '../ipam/capacity.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { type Metrics, type Sample, secondsBounds } from '../telemetry/metrics.ts'
-import type { CapiWorld } from './capi/world.ts'
 import type { Decision, Entry } from './journal.ts'
-import { allPools } from './pool/neighbours.ts'
+import type { Ledger } from './ledger.ts'
+import { allPools, type Views } from './views.ts'
+import type { Waiting } from './waiting.ts'
 
 export interface DeskMetrics {
   decided(entry: Entry): void
@@ -82,13 +83,12 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
   }
 }
 
-export function measurePools(metrics: Metrics, world: Pick<CapiWorld, 'caches' | 'ledger' | 'waiting'>): void {
-  const { caches, ledger, waiting } = world
+export function measurePools(metrics: Metrics, views: Views, ledger: Ledger): void {
   const gauge = (name: string, help: string, labels: readonly string[], read: () => Iterable<Sample>) => {
     metrics.gauge(name, help, () => ({ labels, samples: read() }))
   }
   const sample = (read: (capacity: Capacity) => readonly (readonly [string, bigint])[]) => () =>
-    poolSamples(allPools(caches), pool => read(capacityOf(pool, ledger.indexOf(pool.space))))
+    poolSamples(allPools(views), pool => read(capacityOf(pool, ledger.indexOf(pool.space))))
   gauge(
     'mooring_pool_addresses',
     'Addresses or prefixes that a pool offers, by state; they add up to its capacity.',
@@ -113,15 +113,20 @@ export function measurePools(metrics: Metrics, world: Pick<CapiWorld, 'caches' |
     poolLabels,
     sample(({ outOfRange }) => [['', outOfRange]]),
   )
-  gauge('mooring_claims_waiting', 'Claims that have no address, and why.', [...poolLabels, 'reason'], () => {
+}
+
+/** Of all desks. */
+export function measureWaiting(metrics: Metrics, lines: readonly Pick<Waiting, 'all'>[]): void {
+  const labels = [...poolLabels, 'reason']
+  metrics.gauge('mooring_claims_waiting', 'Claims that have no address, and why.', () => {
     const counts = new Map<string, { readonly labels: readonly string[]; count: number }>()
-    for (const { identity, pool, reason } of waiting.all()) {
+    for (const { identity, pool, reason } of lines.flatMap(line => [...line.all()])) {
       const key = `${pool} ${reason}`
       const known = counts.get(key) ?? { labels: [...labelsOf(identity), reason], count: 0 }
       known.count++
       counts.set(key, known)
     }
-    return [...counts.values()].map(({ labels, count }): Sample => [labels, count])
+    return { labels, samples: [...counts.values()].map(({ labels, count }): Sample => [labels, count]) }
   })
 }
 

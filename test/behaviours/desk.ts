@@ -2,7 +2,7 @@
 // and cut.
 
 import { addCapiDesk } from '../../src/controllers/capi/desk.ts'
-import { factsWhenSynced } from '../../src/controllers/pool/facts.ts'
+import { factsWhenSynced } from '../../src/controllers/capi/facts.ts'
 import type { Caches } from '../../src/controllers/capi/world.ts'
 import { createRecorder, type Recorder } from '../../src/kube/events.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'

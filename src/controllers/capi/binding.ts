@@ -22,13 +22,13 @@ import { claimUidLabel, giveBackHold, regainHold, renewHold, takeHold } from '..
 import type { Decision } from '../journal.ts'
 import { holds as holdKind, namespaces as namespaceKind, reports as reportKind } from '../kinds.ts'
 import { claimOf, holdOf, reportOf } from '../parsed.ts'
+import type { Need, Sleeper } from '../waiting.ts'
 import { decide, observe, ownerOf, type Plan, type Seen, saysReady, type Taking } from './plan.ts'
 import { reportShowsOther } from './refusals.ts'
 import { releaseClaim } from './release.ts'
 import { sayAllocated, sayHandsOff, sayWhyNot } from './status.ts'
 import { adoptReport, createReport, storeChoice } from './steps.ts'
 import { sweepReport } from './sweep.ts'
-import type { Need, Sleeper } from './waiting.ts'
 import { isAdopted, isOursOrNobodys, isSamePool, shows } from './whose.ts'
 import { type CapiWorld, isDisputed, keyOfClaim, showingOfTaker } from './world.ts'
 
@@ -167,7 +167,7 @@ async function take(
 ): Promise<KubeObject | undefined> {
   const by = showingOfTaker(keyOfClaim(claim))
   const { clusterName, metadata } = claim
-  world.ledger.show({ by, pool, ip: spec.ip, namespace: metadata.namespace, clusterName, isIntent: true })
+  world.ledger.show({ by, as: 'intent', ...spec, namespace: metadata.namespace, clusterName })
   try {
     if (how === 'take' && (await isOfferOutdated(claim, pool, world))) return undefined
     world.waiting.leave(keyOfClaim(claim))

@@ -16,6 +16,7 @@ import { affinityKeys, type Block } from '../../ipam/space-index.ts'
 import { holdFinalizer } from '../hold/steps.ts'
 import type { Ledger } from '../ledger.ts'
 import { reportOf } from '../parsed.ts'
+import { holdsOfClaim, readPool } from '../views.ts'
 import {
   heldByAnother,
   lostAddress,
@@ -26,16 +27,7 @@ import {
   wrongFamily,
 } from './refusals.ts'
 import { hasOurFinalizer, isAdopted, isOursOrNobodys, shows, wasBound } from './whose.ts'
-import {
-  type CapiWorld,
-  type ClusterState,
-  clusterStateOf,
-  type HandsOff,
-  holdsOfClaim,
-  isDisputed,
-  readPool,
-  whyHandsOff,
-} from './world.ts'
+import { type CapiWorld, type ClusterState, clusterStateOf, type HandsOff, isDisputed, whyHandsOff } from './world.ts'
 
 export interface Seen {
   readonly identity: Identity

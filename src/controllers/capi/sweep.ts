@@ -15,9 +15,10 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import { claims } from '../kinds.ts'
 import { claimOf, reportOf } from '../parsed.ts'
+import { findPool } from '../views.ts'
 import { sweepAway } from './steps.ts'
 import { isOursOrNobodys } from './whose.ts'
-import { type CapiWorld, findPool, poolOfReport } from './world.ts'
+import { type CapiWorld, poolOfReport } from './world.ts'
 
 /** `key` is that of the IPAddress; its claim, as a rule, has the same. */
 export async function sweepReport(key: string, world: CapiWorld): Promise<PassResult> {

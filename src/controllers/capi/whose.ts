@@ -1,5 +1,6 @@
-// Whose an IPAddress is, as far as it can be told from the two objects.
+// Whose an IPAddress is, and whose a hold, as far as it can be told from the two objects.
 
+import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { protectAddressFinalizer, releaseAddressFinalizer } from '../../api/names.ts'
@@ -8,6 +9,8 @@ import { isSameIP, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Block } from '../../ipam/space-index.ts'
+import type { KubeObject } from '../../kube/object.ts'
+import { claimOf } from '../parsed.ts'
 
 /** It names this claim's uid, or no claim at all and was not left behind by an earlier one of the name. */
 export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim, pool: Pool | undefined): boolean {
@@ -52,4 +55,13 @@ export function isAdopted({ metadata }: IPAddress, claim: IPAddressClaim): boole
 export function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boolean {
   const { apiGroup, kind, name } = claim.poolRef
   return poolRef.apiGroup === apiGroup && poolRef.kind === kind && poolRef.name === name
+}
+
+/** The hold names this claim's uid: whether the claim chose its address, or nothing yet. */
+export function standsBy(object: KubeObject, hold: Hold): boolean {
+  const claim = claimOf(object)
+  // One that cannot be read is not ours to judge.
+  if (isMalformed(claim) || claim.choice === undefined) return true
+  const ip = parseIP(claim.choice)
+  return !isMalformed(ip) && ip.family === hold.ip.family && isSameIP(firstIP({ ip, bits: hold.bits }), hold.ip)
 }

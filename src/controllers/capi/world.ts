@@ -5,11 +5,10 @@ import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
 import { type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
-import type { Pool } from '../../api/pool.ts'
 import { poolKindOf } from '../../api/to-pool.ts'
 import { type IP, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
-import { isMalformed, type Malformed } from '../../ip/malformed.ts'
+import { isMalformed } from '../../ip/malformed.ts'
 import { Cache, type Change, isSpecChange } from '../../kube/cache.ts'
 import type { Client } from '../../kube/client.ts'
 import type { Recorder } from '../../kube/events.ts'
@@ -17,19 +16,16 @@ import { type KubeObject, keyOf } from '../../kube/object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 import type { Note } from '../journal.ts'
-import { pools as poolKinds } from '../kinds.ts'
-import type { Ledger } from '../ledger.ts'
-import { claimOf, clusterOf, holdOf, poolOf, reportOf } from '../parsed.ts'
-import type { Waiting } from './waiting.ts'
+import type { LastWords } from '../last-words.ts'
+import type { Ledger, Showing } from '../ledger.ts'
+import { claimOf, clusterOf, poolOf, reportOf } from '../parsed.ts'
+import { createViews, findPool, type Views } from '../views.ts'
+import type { Waiting } from '../waiting.ts'
 
-export interface Caches {
-  readonly holds: Cache<KubeObject, 'claim' | 'pool'>
+export interface Caches extends Views {
   readonly claims: Cache<KubeObject, 'pool' | 'cluster'>
   readonly reports: Cache<KubeObject, 'pool'>
   readonly clusters: Cache<KubeObject>
-  readonly namespaces: Cache<KubeObject>
-  /** By kind, in the order of `kinds.ts`. */
-  readonly pools: ReadonlyMap<string, Cache<KubeObject>>
 }
 
 export interface CapiWorld {
@@ -48,35 +44,21 @@ export interface CapiWorld {
   readonly note: Note
 }
 
-export function createCaches(isFrozen = false): Caches {
+export function createCaches(isFrozen = false, views = createViews(isFrozen)): Caches {
   const options = { isFrozen }
   return {
-    holds: new Cache<KubeObject, 'claim' | 'pool'>({
-      ...options,
-      indexes: {
-        claim: object => fromHold(object, hold => hold.claim.uid),
-        pool: object => fromHold(object, hold => identityKey(hold.pool)),
-      },
-    }),
+    ...views,
     claims: new Cache<KubeObject, 'pool' | 'cluster'>({
       ...options,
       indexes: { pool: object => poolKeyOfClaim(object), cluster: object => clusterKeyOfClaim(object) },
     }),
     reports: new Cache<KubeObject, 'pool'>({ ...options, indexes: { pool: object => poolKeyOfReport(object) } }),
     clusters: new Cache<KubeObject>(options),
-    namespaces: new Cache<KubeObject>(options),
-    pools: new Map(poolKinds.map(({ kind }) => [kind, new Cache<KubeObject>(options)])),
   }
 }
 
-/** Keeps the ledger equal to the caches. */
-export function followLedger(caches: Caches, ledger: Ledger): void {
-  caches.holds.subscribe(change => {
-    const before = change.old && holdOf(change.old)
-    const after = change.new && holdOf(change.new)
-    if (before !== undefined && !isMalformed(before) && after === undefined) ledger.removeHold(before)
-    if (after !== undefined && !isMalformed(after)) ledger.putHold(after)
-  })
+/** The ledger knows what IPAddresses and choices show. */
+export function followShown(caches: Caches, ledger: Ledger): void {
   caches.reports.subscribe(change => showReport(caches, ledger, change))
   caches.claims.subscribe(change => showChoice(caches, ledger, change))
   for (const cache of caches.pools.values()) {
@@ -133,45 +115,32 @@ function isBound(caches: Caches, key: string): boolean {
 export const keyOfClaim = ({ metadata }: IPAddressClaim): string => `${metadata.namespace}/${metadata.name}`
 
 function showReport(caches: Caches, ledger: Ledger, change: Change<KubeObject>): void {
-  const object = change.new ?? change.old
-  const by = showingOfReport(keyOf(object))
+  const by = showingOfReport(keyOf(change.new ?? change.old))
   const report = change.new && reportOf(change.new)
-  if (report === undefined || isMalformed(report)) return ledger.hide(by)
-  const pool = findPool(caches, poolOfReport(report))
-  show(ledger, by, pool, report.address, report.metadata.namespace)
+  const pool = report === undefined || isMalformed(report) ? undefined : poolOfReport(report)
+  if (report === undefined || isMalformed(report) || pool === undefined) return ledger.hide(by)
+  const { namespace } = report.metadata
+  ledger.show({ by, as: 'report', namespace, ...placeOf(report.address, pool, caches) })
 }
 
 function showChoice(caches: Caches, ledger: Ledger, change: Change<KubeObject>): void {
-  const object = change.new ?? change.old
-  const by = showingOfClaim(keyOf(object))
+  const by = showingOfClaim(keyOf(change.new ?? change.old))
   const claim = change.new && claimOf(change.new)
   if (claim === undefined || isMalformed(claim) || claim.choice === undefined) return ledger.hide(by)
-  show(ledger, by, findPool(caches, poolOfClaim(claim)), claim.choice, claim.metadata.namespace)
+  const pool = poolOfClaim(claim)
+  if (pool === undefined) return ledger.hide(by)
+  const { namespace } = claim.metadata
+  ledger.show({ by, as: 'choice', namespace, ...placeOf(claim.choice, pool, caches) })
 }
 
-function show(ledger: Ledger, by: string, pool: Pool | undefined, address: string, namespace: string): void {
+/** Where in the ledger the address lies. */
+function placeOf(address: string, identity: Identity, caches: Caches): Pick<Showing, 'pool' | 'space' | 'ip' | 'bits'> {
+  const pool = findPool(caches, identity)
   const ip = parseIP(address)
-  if (pool === undefined || isMalformed(ip) || ip.family !== pool.family) return ledger.hide(by)
-  ledger.show({ by, pool, ip: firstIP({ ip, bits: pool.bits }), namespace })
-}
-
-export function findPool(caches: Caches, identity: Identity | undefined): Pool | undefined {
-  const pool = readPool(caches, identity)
-  return pool === undefined || isMalformed(pool) ? undefined : pool
-}
-
-export function readPool(caches: Caches, identity: Identity | undefined): Pool | Malformed | undefined {
-  if (identity === undefined) return undefined
-  const key = identity.namespace === '' ? identity.name : `${identity.namespace}/${identity.name}`
-  const object = caches.pools.get(identity.kind)?.get(key)
-  return object && poolOf(object)
-}
-
-/** By its identity key. */
-export function findPoolByKey(caches: Caches, key: string): Pool | undefined {
-  const [kindAndGroup = '', namespace = '', name = ''] = key.split('/')
-  const kind = poolKinds.find(({ kind, group }) => `${kind}.${group}` === kindAndGroup)
-  return kind && findPool(caches, { apiGroup: kind.group, kind: kind.kind, namespace, name })
+  if (pool === undefined || isMalformed(ip) || ip.family !== pool.family)
+    return { pool: identity, space: '', ip: undefined, bits: 0 }
+  const { space, bits } = pool
+  return { pool: pool.identity, space, ip: firstIP({ ip, bits }), bits }
 }
 
 export function poolOfReport({ poolRef, metadata }: IPAddress): Identity | undefined {
@@ -205,18 +174,6 @@ export function whyHandsOff(
   return cluster === 'missing' ? 'ClusterNotFound' : undefined
 }
 
-export function holdsOfClaim(caches: Caches, uid: string): Hold[] {
-  return caches.holds.byIndex('claim', uid).flatMap(object => {
-    const hold = holdOf(object)
-    return isMalformed(hold) ? [] : [hold]
-  })
-}
-
-function fromHold(object: KubeObject, read: (hold: Hold) => string): string[] {
-  const hold = holdOf(object)
-  return isMalformed(hold) ? [] : [read(hold)]
-}
-
 function poolKeyOfClaim(object: KubeObject): string[] {
   const claim = claimOf(object)
   const pool = isMalformed(claim) ? undefined : poolOfClaim(claim)
@@ -233,27 +190,4 @@ function poolKeyOfReport(object: KubeObject): string[] {
   const report = reportOf(object)
   const pool = isMalformed(report) ? undefined : poolOfReport(report)
   return pool === undefined ? [] : [identityKey(pool)]
-}
-
-/** A refusal that was said is not said again within this time. */
-const insistMs = 10_000
-
-/** What was said lately, so that nobody repeats it at the pace at which somebody else contradicts. */
-export class LastWords {
-  readonly #saidMs = new Map<string, number>()
-
-  add(word: string, nowMs: number): void {
-    for (const [old, saidMs] of this.#saidMs) {
-      if (nowMs - saidMs < insistMs) break
-      this.#saidMs.delete(old)
-    }
-    this.#saidMs.delete(word)
-    this.#saidMs.set(word, nowMs)
-  }
-
-  /** How long it is to be kept back; 0 for what was not said lately. */
-  msUntil(word: string, nowMs: number): number {
-    const saidMs = this.#saidMs.get(word)
-    return saidMs === undefined ? 0 : Math.max(0, saidMs + insistMs - nowMs)
-  }
 }

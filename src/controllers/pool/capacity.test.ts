@@ -13,9 +13,10 @@ import { seededRandom } from '../../runtime/random.ts'
 import { VirtualClock } from '../../runtime/virtual-clock.ts'
 import { silentLog } from '../../telemetry/log.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
-import { createCaches, followLedger } from '../capi/world.ts'
+import { factsWhenSynced, reviewFacts } from '../capi/facts.ts'
+import { createCaches, followShown } from '../capi/world.ts'
 import { Ledger } from '../ledger.ts'
-import { factsWhenSynced, reviewFacts } from './facts.ts'
+import { followHolds } from '../views.ts'
 import { statusPeriodMs } from './pace.ts'
 import { Sharing } from './sharing.ts'
 import { addPoolCapacity } from './watches.ts'
@@ -36,8 +37,9 @@ interface Stored extends KubeObject {
 async function aDesk({ prunes = false } = {}) {
   const clock = new VirtualClock()
   const caches = createCaches(true)
-  const ledger = new Ledger(() => {})
-  followLedger(caches, ledger)
+  const ledger = new Ledger()
+  followHolds(caches, ledger)
+  followShown(caches, ledger)
   const writes: { readonly what: string; readonly patch: object }[] = []
   const news: News[] = []
   /** Gone from the server, and not yet from the caches. */
@@ -106,6 +108,7 @@ async function aDesk({ prunes = false } = {}) {
   return {
     clock,
     caches,
+    ledger,
     writes,
     news,
     vanished,
@@ -530,7 +533,7 @@ describe('what reviews are told', () => {
     desk.put(aHold(pool, '10.0.0.11', 'quarantined'))
     desk.put(anAddress(pool, 'web', '10.0.0.12'))
     const { identity } = orThrow(toPool(pool))
-    const facts = reviewFacts(desk.caches)
+    const facts = reviewFacts(desk)
     expect([...facts.heldOf(identity)].map(({ ip }) => ip)).toEqual(
       ['10.0.0.10', '10.0.0.12'].map(text => orThrow(parseIP(text))),
     )
@@ -539,6 +542,6 @@ describe('what reviews are told', () => {
   })
 
   test('is nothing before everything has been listed', () => {
-    expect(factsWhenSynced(createCaches())).toBeUndefined()
+    expect(factsWhenSynced({ caches: createCaches(), ledger: new Ledger() })).toBeUndefined()
   })
 })

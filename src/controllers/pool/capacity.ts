@@ -1,6 +1,6 @@
 // pool.capacity - every pool's status tells the truth about its holds, and a pool that somebody holds stays.
 //
-// Reads:   the pool, the ledger, the IPAddresses that name the pool, the other pools.
+// Reads:   the pool, the holds and the ledger, the other pools.
 // Writes:  one thing per pass - our finalizer on the pool, or off it, or its status; each under the version it was decided on.
 // Safe:    nothing rests on a status. The finalizer goes by what is in view; a claim that was bound in that moment keeps its
 //          hold without the pool, for a pool takes nothing away by going.
@@ -18,20 +18,31 @@ import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { type Capacity, capacityOf } from '../../ipam/capacity.ts'
 import type { Overlap } from '../../ipam/overlap.ts'
 import { malformedPoolCondition, statusOfPool } from '../../ipam/status.ts'
-import type { News } from '../../kube/events.ts'
+import type { Client } from '../../kube/client.ts'
+import type { News, Recorder } from '../../kube/events.ts'
 import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from '../../kube/finalizers.ts'
 import { type Kind, type KubeObject, refOf } from '../../kube/object.ts'
 import { isRefusal } from '../../kube/refusal.ts'
 import { timestamp } from '../../kube/timestamp.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { after, done, type PassResult } from '../../runtime/reconciler.ts'
-import type { CapiWorld } from '../capi/world.ts'
+import type { Note } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
+import type { Ledger } from '../ledger.ts'
 import { poolOf } from '../parsed.ts'
-import { isPoolHeld } from './facts.ts'
+import type { Views } from '../views.ts'
+import { isPoolHeld } from './held.ts'
 import type { Neighbours } from './neighbours.ts'
 import type { Pace } from './pace.ts'
 
-export interface PoolWorld extends Pick<CapiWorld, 'client' | 'clock' | 'recorder' | 'caches' | 'ledger' | 'note'> {
+export interface PoolWorld {
+  readonly client: Client
+  readonly clock: Clock
+  readonly recorder: Pick<Recorder, 'tell'>
+  readonly caches: Views
+  readonly ledger: Ledger
+  /** Of the pass that runs. */
+  readonly note: Note
   readonly neighbours: Neighbours
   readonly pace: Pace
 }
@@ -87,7 +98,7 @@ export interface Seen {
 
 function observe({ object, identity }: Found, { caches, ledger, neighbours, pace }: PoolWorld): Seen {
   const pool = poolOf(object)
-  const isHeld = isDeleting(object) && isPoolHeld(caches, identity)
+  const isHeld = isDeleting(object) && isPoolHeld(identity, caches, ledger)
   const keepsConditions = pace.keepsConditions(identityKey(identity), object)
   if (isMalformed(pool)) return { object, counted: pool, isHeld, keepsConditions }
   const capacity = capacityOf(pool, ledger.indexOf(pool.space))

@@ -3,10 +3,8 @@
 
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
-import { isMalformed } from '../../ip/malformed.ts'
 import { type Overlap, overlapsOf } from '../../ipam/overlap.ts'
-import type { Caches } from '../capi/world.ts'
-import { poolOf } from '../parsed.ts'
+import { allPools, type Views } from '../views.ts'
 
 interface Known {
   readonly round: number
@@ -15,11 +13,11 @@ interface Known {
 }
 
 export class Neighbours {
-  readonly #caches: Pick<Caches, 'pools'>
+  readonly #caches: Pick<Views, 'pools'>
   readonly #known = new Map<string, Known>()
   #round = 0
 
-  constructor(caches: Pick<Caches, 'pools'>) {
+  constructor(caches: Pick<Views, 'pools'>) {
     this.#caches = caches
   }
 
@@ -45,15 +43,5 @@ export class Neighbours {
 
   forget(key: string): void {
     this.#known.delete(key)
-  }
-}
-
-/** All pools of all kinds that can be read. */
-export function* allPools({ pools }: Pick<Caches, 'pools'>): Generator<Pool, void, undefined> {
-  for (const cache of pools.values()) {
-    for (const object of cache.values()) {
-      const pool = poolOf(object)
-      if (!isMalformed(pool)) yield pool
-    }
   }
 }

@@ -4,13 +4,13 @@ import { identityKey } from '../../api/object.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Change } from '../../kube/cache.ts'
 import type { KubeObject } from '../../kube/object.ts'
-import type { Caches } from '../capi/world.ts'
 import { poolOf } from '../parsed.ts'
+import type { Views } from '../views.ts'
 
 export class Sharing {
   readonly #pools = new Map<string, Set<string>>()
 
-  constructor({ pools }: Pick<Caches, 'pools'>) {
+  constructor({ pools }: Pick<Views, 'pools'>) {
     for (const cache of pools.values()) cache.subscribe(change => this.#follow(change))
   }
 

@@ -2,21 +2,18 @@
 //
 //   changed                    wakes
 //   a pool                     itself; with its spec, the pools that list the same addresses as it does or did
-//   a hold                     every pool of its space: in a shared one, another pool's holder takes from this one too
-//   an IPAddress, a choice     the same, by the pool it names
+//   who has what (ledger.ts)   the pool it was given from; every pool of its space, where another's holder takes from it too
 
-import { poolOfClaim } from '../../api/ip-address-claim.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { type Change, isSpecChange } from '../../kube/cache.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import type { Manager } from '../../runtime/manager.ts'
 import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
-import { findPool, poolOfReport } from '../capi/world.ts'
 import { noteIn } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
 import type { DeskMetrics } from '../metrics.ts'
-import { claimOf, holdOf, poolOf, reportOf } from '../parsed.ts'
+import { poolOf } from '../parsed.ts'
 import { type PoolWorld, reconcilePool } from './capacity.ts'
 import { Neighbours } from './neighbours.ts'
 import { Pace } from './pace.ts'
@@ -27,9 +24,8 @@ export interface PoolDesk extends Omit<PoolWorld, 'neighbours' | 'pace' | 'note'
   readonly metrics: DeskMetrics | undefined
 }
 
-/** Call it after the ledger follows the caches: who wakes a pool must have been counted. */
 export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningReconciler {
-  const { caches, clock, sharing, metrics } = world
+  const { caches, clock, ledger, sharing, metrics } = world
   const neighbours = new Neighbours(caches)
   const whole = { ...world, neighbours, pace: new Pace(clock) }
   const capacity = manager.addReconciler(
@@ -38,13 +34,7 @@ export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningRecon
       reconcile: (key, { log }) => reconcilePool(key, { ...whole, note: noteIn(log, metrics) }),
     }),
   )
-  const mark = (pool: Identity | undefined) => {
-    if (pool !== undefined) capacity.mark(identityKey(pool))
-  }
-  const markSpaceOf = (pool: Identity | undefined) => {
-    mark(pool)
-    for (const other of sharing.of(findPool(caches, pool)?.space ?? '')) capacity.mark(other)
-  }
+  const mark = (pool: Identity) => capacity.mark(identityKey(pool))
   for (const { kind, group } of poolKinds) {
     const cache = caches.pools.get(kind)
     cache?.subscribe(change => {
@@ -57,26 +47,9 @@ export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningRecon
       if (cache.hasSynced) for (const other of around(change, neighbours)) mark(other)
     })
   }
-  caches.holds.subscribe(change => {
-    for (const object of sides(change)) {
-      const hold = holdOf(object)
-      if (isMalformed(hold)) continue
-      mark(hold.pool)
-      for (const pool of sharing.of(hold.space)) capacity.mark(pool)
-    }
-  })
-  caches.reports.subscribe(change => {
-    for (const object of sides(change)) {
-      const report = reportOf(object)
-      if (!isMalformed(report)) markSpaceOf(poolOfReport(report))
-    }
-  })
-  caches.claims.subscribe(change => {
-    if (choiceOf(change.old) === choiceOf(change.new)) return
-    for (const object of sides(change)) {
-      const claim = claimOf(object)
-      if (!isMalformed(claim)) markSpaceOf(poolOfClaim(claim))
-    }
+  ledger.subscribe(({ space, pool }) => {
+    capacity.mark(pool)
+    for (const other of sharing.of(space)) capacity.mark(other)
   })
   return capacity
 }
@@ -96,9 +69,4 @@ function sharingWith(object: KubeObject, sharing: Sharing): Iterable<string> {
 
 function sides({ old, new: next }: Change<KubeObject>): KubeObject[] {
   return [old, next].filter(object => object !== undefined)
-}
-
-function choiceOf(object: KubeObject | undefined): string | undefined {
-  const claim = object && claimOf(object)
-  return claim === undefined || isMalformed(claim) ? undefined : claim.choice
 }

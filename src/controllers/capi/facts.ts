@@ -1,5 +1,4 @@
-// What is held from a pool, as it is in view: for the pool's finalizer, and for whoever reviews changes of pools. IPAddresses
-// that somebody made by hand count, also those that cannot be read.
+// What reviews of pools, claims and IPAddresses are decided on, as it is in view. IPAddresses that somebody made by hand count.
 
 import type { PoolReference } from '../../api/ip-address-claim.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
@@ -7,21 +6,12 @@ import type { Pool } from '../../api/pool.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { blockOfReport } from '../../ipam/prefixes.ts'
 import type { Block } from '../../ipam/space-index.ts'
-import { type Caches, findPool } from '../capi/world.ts'
 import { claimOf, holdOf, reportOf } from '../parsed.ts'
-import { allPools } from './neighbours.ts'
+import { isPoolHeld } from '../pool/held.ts'
+import { allPools, findPool } from '../views.ts'
+import type { Caches, CapiWorld } from './world.ts'
 
-/** A quarantined hold does not keep its pool: nobody has the address. */
-export function isPoolHeld(caches: Caches, identity: Identity): boolean {
-  const key = identityKey(identity)
-  if (caches.reports.countByIndex('pool', key) > 0) return true
-  return caches.holds.byIndex('pool', key).some(object => {
-    const hold = holdOf(object)
-    return !isMalformed(hold) && hold.state === 'held'
-  })
-}
-
-export function* blocksHeldOf(caches: Caches, identity: Identity): Generator<Block, void, undefined> {
+function* blocksHeldOf(caches: Caches, identity: Identity): Generator<Block, void, undefined> {
   const key = identityKey(identity)
   for (const object of caches.holds.byIndex('pool', key)) {
     const hold = holdOf(object)
@@ -36,6 +26,8 @@ export function* blocksHeldOf(caches: Caches, identity: Identity): Generator<Blo
   }
 }
 
+type Known = Pick<CapiWorld, 'caches' | 'ledger'>
+
 /** What admission asks about the world. */
 export interface ReviewFacts {
   heldOf(pool: Identity): Iterable<Block>
@@ -45,10 +37,10 @@ export interface ReviewFacts {
   addressOfReport(namespace: string, name: string): string | undefined
 }
 
-export function reviewFacts(caches: Caches): ReviewFacts {
+export function reviewFacts({ caches, ledger }: Known): ReviewFacts {
   return {
     heldOf: pool => blocksHeldOf(caches, pool),
-    isHeld: pool => isPoolHeld(caches, pool),
+    isHeld: pool => isPoolHeld(pool, caches, ledger),
     pools: () => allPools(caches),
     poolOfClaim(namespace, name) {
       const object = caches.claims.get(`${namespace}/${name}`)
@@ -64,7 +56,8 @@ export function reviewFacts(caches: Caches): ReviewFacts {
 }
 
 /** Undefined until every kind that reviews ask about has been listed once. */
-export function factsWhenSynced(caches: Caches): ReviewFacts | undefined {
+export function factsWhenSynced(known: Known): ReviewFacts | undefined {
+  const { caches } = known
   const asked = [caches.holds, caches.reports, caches.claims, ...caches.pools.values()]
-  return asked.every(cache => cache.hasSynced) ? reviewFacts(caches) : undefined
+  return asked.every(cache => cache.hasSynced) ? reviewFacts(known) : undefined
 }

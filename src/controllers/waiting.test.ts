@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type IP, parseIP } from '../../ip/address.ts'
-import { isMalformed } from '../../ip/malformed.ts'
-import { again, done } from '../../runtime/reconciler.ts'
-import type { Freed } from '../ledger.ts'
+import { type IP, parseIP } from '../ip/address.ts'
+import { isMalformed } from '../ip/malformed.ts'
+import { again, done } from '../runtime/reconciler.ts'
+import type { Freed } from './ledger.ts'
 import { type Need, type Sleeper, Waiting } from './waiting.ts'
 
 const pool = 'Pool.example/lab/vms'

@@ -1,0 +1,16 @@
+// Whether anybody has something of a pool: then it stays, and it may not be changed in ways that would strand them.
+
+import { type Identity, identityKey } from '../../api/object.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import type { Ledger } from '../ledger.ts'
+import { holdOf } from '../parsed.ts'
+import type { Views } from '../views.ts'
+
+/** A quarantined hold does not keep its pool: nobody has the address. A report does, also one that cannot be read. */
+export function isPoolHeld(identity: Identity, { holds }: Pick<Views, 'holds'>, ledger: Ledger): boolean {
+  if (ledger.isReported(identity)) return true
+  return holds.byIndex('pool', identityKey(identity)).some(object => {
+    const hold = holdOf(object)
+    return !isMalformed(hold) && hold.state === 'held'
+  })
+}
