@@ -258,7 +258,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
 }
 
 /** Who wrote which field is of no use to a reader and is half of the bytes. */
-function trim<T extends KubeObject>(object: T): T {
+export function trim<T extends KubeObject>(object: T): T {
   if (!('managedFields' in object.metadata)) return object
   const { managedFields: _, ...metadata } = object.metadata
   return { ...object, metadata }

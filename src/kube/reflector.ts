@@ -35,7 +35,7 @@ import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import { Cancelled, type CancelReason } from '../runtime/verdict.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
-import type { Cache } from './cache.ts'
+import { type Cache, trim } from './cache.ts'
 import type { Client } from './client.ts'
 import type { ReflectorMetrics } from './metrics.ts'
 import { isOlder, type Kind, type KubeObject, nameOfKind } from './object.ts'
@@ -192,7 +192,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     let page = await client.listPage(kind, select)
     const version = page.resourceVersion
     for (;;) {
-      for (const item of page.items) items.push(item)
+      // At once: until the last page is there, all of the others are kept.
+      for (const item of page.items) items.push(trim(item))
       if (page.continueAt === undefined) return { items, version }
       page = await client.listPage(kind, { ...select, continueAt: page.continueAt })
     }
