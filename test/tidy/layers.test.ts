@@ -46,6 +46,21 @@ describe('the layers of src', () => {
       'src/ipam/choose.ts imports src/kube/client.ts: ipam may not know kube',
     ],
     ['src/helpers/x.ts', '../ip/cidr.ts', 'src/helpers/x.ts lies in src/helpers, which is no known layer'],
+    [
+      'src/controllers/hold/steps.ts',
+      '../capi/world.ts',
+      'src/controllers/hold/steps.ts imports src/controllers/capi/world.ts: hold may not know capi',
+    ],
+    [
+      'src/controllers/ledger.ts',
+      './pool/held.ts',
+      'src/controllers/ledger.ts imports src/controllers/pool/held.ts: what all desks share may not know pool',
+    ],
+    [
+      'src/controllers/vm/desk.ts',
+      '../capi/steps.ts',
+      'src/controllers/vm/desk.ts lies in src/controllers/vm, which is no known desk',
+    ],
     ['src/ip/cidr.ts', '../../bench/ip.ts', 'src/ip/cidr.ts leaves src: it imports bench/ip.ts'],
   ])('an arrow that points up is told: %s to %s', (from, specifier, told) => {
     expect(upwardArrows(imported(from, specifier))).toEqual([told])
@@ -55,6 +70,8 @@ describe('the layers of src', () => {
     ['src/apiserver/call.ts', '../store/store.ts'],
     ['src/store/lmdb.ts', '../limits.ts'],
     ['src/main.ts', './cli/up.ts'],
+    ['src/controllers/capi/desk.ts', '../office.ts'],
+    ['src/controllers/hold/steps.ts', '../kinds.ts'],
     ['src/ip/cidr.ts', './address.ts'],
     ['src/ip/cidr.ts', 'node:net'],
   ])('an arrow that points down is fine: %s to %s', (from, specifier) => {

@@ -45,6 +45,7 @@ export async function reconcileClaim(key: string, world: CapiWorld): Promise<Pas
   if (pool === undefined) return done()
   const seen = observe(claim, pool, world)
   if (claim.isDeleting) return releaseClaim(claim, seen, world)
+  if (seen.report === undefined && saysReady(claim) && world.moved.isLeaving(claim)) return done()
   const plan = decide(claim, seen, world)
   return settle(claim, plan, seen, world)
 }

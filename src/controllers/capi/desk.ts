@@ -25,6 +25,7 @@ import { claimOf, holdOf, poolOf } from '../parsed.ts'
 import { everything, isInScope, type Scope } from '../scope.ts'
 import { byAge } from '../waiting.ts'
 import { reconcileClaim } from './binding.ts'
+import { Moved } from './moved.ts'
 import { standsBy } from './whose.ts'
 import { type CapiWorld, createCaches, followShown, toldBefore } from './world.ts'
 
@@ -40,8 +41,8 @@ export function addCapiDesk(parts: OfficeParts, office: Office = openOffice(part
   const { ledger, metrics } = office
   const caches = createCaches(parts.isFrozen, office.views)
   const waiting = office.addWaiting(claim => binding.mark(claim))
-  const lastWords = new LastWords()
-  const world: Desk = { client, clock, random, recorder, caches, ledger, waiting, lastWords, leftAlone: new Map() }
+  const kept = { lastWords: new LastWords(), moved: new Moved(caches), leftAlone: new Map<string, string>() }
+  const world: Desk = { client, clock, random, recorder, caches, ledger, waiting, ...kept }
   followShown(caches, ledger)
 
   const binding = manager.addReconciler(

@@ -13,6 +13,7 @@ import {
 } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import type { Cache } from '../../kube/cache.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { isRefusal } from '../../kube/refusal.ts'
 import { claims, reports } from '../kinds.ts'
@@ -79,19 +80,28 @@ export async function sayStatus(world: World, claim: IPAddressClaim, status: Cla
  * T9: the delete, by uid and version, and then our finalizer off. The other way round there would be a moment in which nothing
  * tells it from one made by hand, should the garbage collector take its claim's name off just then.
  */
-export async function removeReport({ client }: World, report: IPAddress): Promise<void> {
+export async function removeReport({ client, caches }: World, report: IPAddress): Promise<void> {
   const { name, namespace, uid, resourceVersion } = report.metadata
   if (
     !report.isDeleting &&
     (await client.delete(reports, { name, namespace }, { uid, resourceVersion })) !== 'deleting'
-  )
-    return
+  ) {
+    return isGone(caches.reports, report)
+  }
   const live = report.isDeleting ? report : reportIn(await client.get(reports, { name, namespace }))
   if (live === undefined || live.metadata.uid !== uid) return
   const finalizers = live.metadata.finalizers.filter(finalizer => finalizer !== protectAddressFinalizer)
   if (finalizers.length === live.metadata.finalizers.length) return
   const version = { uid, resourceVersion: live.metadata.resourceVersion }
   await client.mergePatch(reports, { name, namespace }, { metadata: { finalizers } }, version)
+  if (finalizers.length === 0) isGone(caches.reports, report)
+}
+
+/** A write that ends an object does not answer with a newer one: who looks again on the old view would end it once more. */
+function isGone(cache: Cache<KubeObject, never>, { metadata }: IPAddress | IPAddressClaim): void {
+  const key = `${metadata.namespace}/${metadata.name}`
+  const known = cache.get(key)
+  if (known?.metadata.uid === metadata.uid) cache.unlearn(key, known)
 }
 
 function reportIn(object: KubeObject | undefined): IPAddress | undefined {
@@ -113,6 +123,7 @@ export async function sweepAway(world: World, report: IPAddress): Promise<void> 
 export async function unguardClaim(world: World, claim: IPAddressClaim): Promise<void> {
   const finalizers = claim.metadata.finalizers.filter(finalizer => finalizer !== releaseAddressFinalizer)
   await patchClaim(world, claim, { metadata: { finalizers } })
+  if (finalizers.length === 0) isGone(world.caches.claims, claim)
 }
 
 async function patchClaim(

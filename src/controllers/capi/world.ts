@@ -21,6 +21,7 @@ import type { Ledger, Showing } from '../ledger.ts'
 import { claimOf, clusterOf, poolOf, reportOf } from '../parsed.ts'
 import { createViews, findPool, type Views } from '../views.ts'
 import type { Waiting } from '../waiting.ts'
+import type { Moved } from './moved.ts'
 
 export interface Caches extends Views {
   readonly claims: Cache<KubeObject, 'pool' | 'cluster'>
@@ -38,6 +39,7 @@ export interface CapiWorld {
   readonly waiting: Waiting
   /** Refusals said of late. */
   readonly lastWords: LastWords
+  readonly moved: Pick<Moved, 'isLeaving'>
   /** Claims that are left alone, and why, as it was last said. */
   readonly leftAlone: Map<string, string>
   /** Of the pass that runs. */

@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest'
+import { toHoldObject } from '../../api/hold.ts'
+import { parseIP } from '../../ip/address.ts'
+import { orThrow } from '../../ip/malformed.ts'
+import { Cache } from '../../kube/cache.ts'
+import type { Client } from '../../kube/client.ts'
+import { defineKind, type KubeObject } from '../../kube/object.ts'
+import { VirtualClock } from '../../runtime/virtual-clock.ts'
+import { ClaimKinds } from '../claim-kind.ts'
+import { everything } from '../scope.ts'
+import { createViews } from '../views.ts'
+import { reconcileHold } from './reclaim.ts'
+
+interface Wish extends KubeObject {
+  readonly chosen?: string
+}
+
+const wishes = defineKind<Wish>({
+  group: 'example.org',
+  versions: ['v1'],
+  plural: 'wishes',
+  kind: 'Wish',
+  namespaced: true,
+})
+
+const aWish = (uid: string, chosen?: string): Wish => ({
+  apiVersion: 'example.org/v1',
+  kind: 'Wish',
+  metadata: { namespace: 'lab', name: 'web', uid, resourceVersion: '7' },
+  ...(chosen !== undefined && { chosen }),
+})
+
+interface Story {
+  /** What is in view, and what the server has. */
+  readonly known?: Wish
+  readonly live?: Wish
+  /** The kind of claim that the hold names. */
+  readonly kind?: string
+}
+
+/** One hold of 10.0.0.1 for the claim with the uid u-1, of a kind that only its desk knows. */
+async function look({ known, live, kind = 'Wish' }: Story) {
+  const views = createViews()
+  const pool = { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }
+  const claim = { apiGroup: 'example.org', kind, namespace: 'lab', name: 'web', uid: 'u-1' }
+  const spec = { space: 'main', ip: orThrow(parseIP('10.0.0.1')), bits: 32, pool, claim, owner: undefined }
+  const object = toHoldObject(spec, '2030-01-01T00:00:00Z')
+  const hold = { ...object, metadata: { ...object.metadata, uid: 'h-1', resourceVersion: '5' } }
+  views.holds.put(hold)
+  const cache = new Cache<KubeObject>()
+  if (known !== undefined) cache.put(known)
+  const calls: string[] = []
+  const client = {
+    get: async () => {
+      calls.push('asked')
+      return live
+    },
+    mergePatch: async (_kind: unknown, _ref: unknown, patch: object) => {
+      calls.push('released')
+      return { ...hold, ...patch }
+    },
+  } as unknown as Client
+  const claimKinds = new ClaimKinds()
+  claimKinds.add({
+    kind: wishes,
+    cache,
+    standsBy: (wish: Wish, { address }) => wish.chosen === undefined || wish.chosen === address,
+  })
+  const world = { client, clock: new VirtualClock(), caches: views, claimKinds, scope: everything }
+  await reconcileHold(hold.metadata.name, { ...world, note: ({ what }) => calls.push(what) })
+  return calls
+}
+
+const stray = ['asked', 'released', 'stray hold']
+
+test.each<[string, Story, string[]]>([
+  ['stays, unasked, while its claim in view chose it', { known: aWish('u-1', '10.0.0.1') }, []],
+  ['stays while its claim has not chosen yet', { known: aWish('u-1') }, []],
+  ['stays when the server knows a claim that no view shows', { live: aWish('u-1') }, ['asked']],
+  [
+    'stays when only an old view shows another choice',
+    { known: aWish('u-1', '10.0.0.2'), live: aWish('u-1') },
+    ['asked'],
+  ],
+  ['goes when its claim chose another', { live: aWish('u-1', '10.0.0.2') }, stray],
+  ['goes when a namesake has taken the place of its claim', { known: aWish('u-2'), live: aWish('u-2') }, stray],
+  ['goes when its claim is gone', {}, stray],
+  ['stays when its claim is of a kind that nobody here serves', { kind: 'Dream' }, []],
+])('a hold %s', async (_, story, calls) => {
+  expect(await look(story)).toEqual(calls)
+})

@@ -1,0 +1,133 @@
+import { describe, expect, test } from 'vitest'
+import { type HoldState, parseHold, toHoldObject } from '../api/hold.ts'
+import { parseIP } from '../ip/address.ts'
+import { orThrow } from '../ip/malformed.ts'
+import { Ledger, type LedgerChange, type Showing } from './ledger.ts'
+
+const pool = { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }
+const other = { ...pool, name: 'servers' }
+const ip = orThrow(parseIP('10.0.0.1'))
+
+function aHold(state: HoldState = 'held', from = pool) {
+  const claim = { apiGroup: 'example.org', kind: 'Wish', namespace: 'lab', name: 'web', uid: 'u-1' }
+  const object = toHoldObject({ space: 'main', ip, bits: 32, pool: from, claim, owner: undefined }, '')
+  return orThrow(parseHold({ ...object, status: { state, since: '', until: '' } }))
+}
+
+const shown = (as: Showing['as'], by = `${as} web`): Showing => {
+  return { by, as, pool, space: 'main', ip, bits: 32, namespace: 'lab' }
+}
+const unreadable: Showing = { ...shown('report'), space: '', ip: undefined, bits: 0 }
+
+/** What it told since it was last asked, in short. */
+function aLedger() {
+  const ledger = new Ledger()
+  let changes: LedgerChange[] = []
+  ledger.subscribe(change => changes.push(change))
+  const told = () => {
+    const texts = changes.map(({ pool, freed }) => `${pool.split('/')[2]}${freed === undefined ? '' : ' freed'}`)
+    changes = []
+    return texts
+  }
+  const isTaken = () => ledger.indexOf('main').stateOf({ ip, bits: 32 }) === 'held'
+  return { ledger, told, isTaken }
+}
+
+describe('the ledger tells', () => {
+  test('that a hold came, was released, and went', () => {
+    const { ledger, told } = aLedger()
+    ledger.putHold(aHold())
+    expect(told()).toEqual(['vms'])
+    ledger.putHold(aHold('quarantined'))
+    expect(told()).toEqual(['vms freed'])
+    ledger.removeHold(aHold().metadata.name)
+    expect(told()).toEqual(['vms freed'])
+  })
+
+  test('both pools of an address that one gave after the other', () => {
+    const { ledger, told } = aLedger()
+    ledger.putHold(aHold('quarantined', other))
+    told()
+    ledger.putHold(aHold())
+    expect(told()).toEqual(['servers', 'vms'])
+  })
+
+  test('what is shown, once', () => {
+    const { ledger, told } = aLedger()
+    ledger.show(shown('choice'))
+    expect(told()).toEqual(['vms'])
+    ledger.show(shown('choice'))
+    expect(told()).toEqual([])
+    ledger.hide('choice web')
+    expect(told()).toEqual(['vms freed'])
+  })
+
+  test('nothing of what is shown beside its hold, but that a report is gone: its pool may have waited for that', () => {
+    const { ledger, told } = aLedger()
+    ledger.putHold(aHold())
+    told()
+    ledger.show(shown('choice'))
+    ledger.show(shown('report'))
+    ledger.hide('choice web')
+    expect(told()).toEqual([])
+    ledger.hide('report web')
+    expect(told()).toEqual(['vms'])
+  })
+
+  test('nothing of an intent that becomes a hold, and the end of one that does not', () => {
+    const { ledger, told } = aLedger()
+    ledger.show(shown('intent'))
+    expect(told()).toEqual([])
+    ledger.hide('intent web')
+    expect(told()).toEqual(['vms freed'])
+    ledger.show(shown('intent'))
+    ledger.putHold(aHold())
+    told()
+    ledger.hide('intent web')
+    expect(told()).toEqual([])
+  })
+})
+
+describe('a pool is reported', () => {
+  test('while a report names it, also one that cannot be read', () => {
+    const { ledger, told } = aLedger()
+    ledger.show(unreadable)
+    expect(ledger.isReported(pool)).toBe(true)
+    expect(ledger.isReported(other)).toBe(false)
+    ledger.hide(unreadable.by)
+    expect(ledger.isReported(pool)).toBe(false)
+    expect(told()).toEqual(['vms'])
+  })
+
+  test('by no choice and no intent', () => {
+    const { ledger } = aLedger()
+    ledger.show(shown('choice'))
+    ledger.show(shown('intent'))
+    expect(ledger.isReported(pool)).toBe(false)
+  })
+})
+
+describe('an address is taken', () => {
+  test('while anybody shows it, and free when the last of them is gone', () => {
+    const { ledger, isTaken } = aLedger()
+    ledger.putHold(aHold())
+    ledger.show(shown('report'))
+    ledger.show(shown('choice'))
+    ledger.removeHold(aHold().metadata.name)
+    expect(isTaken()).toBe(true)
+    ledger.hide('report web')
+    expect(isTaken()).toBe(true)
+    ledger.hide('choice web')
+    expect(isTaken()).toBe(false)
+  })
+
+  test('no longer by a report that was read, and cannot be any more', () => {
+    const { ledger, isTaken, told } = aLedger()
+    ledger.show(shown('report'))
+    told()
+    ledger.show(unreadable)
+    expect(isTaken()).toBe(false)
+    expect(told()).toEqual(['vms freed'])
+    expect(ledger.isReported(pool)).toBe(true)
+  })
+})
