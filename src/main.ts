@@ -46,6 +46,8 @@ program
   .option('--back', 'remove what only Mooring understands, so that the in-cluster provider can go on', false)
   .option('--dry-run', 'say what would be done, and write nothing', false)
   .option('-o, --output <form>', 'table, json or yaml', 'table')
+  .option('--namespace <namespace>', 'only claims and pools of this namespace, as for the controller', '')
+  .option('--watch-filter <value>', 'only claims whose label cluster.x-k8s.io/watch-filter has this value', '')
   .option('--kubeconfig <file>', 'how to reach the cluster (default: the account of the pod, else what kubectl uses)')
   .option('--context <name>', 'the context of the kubeconfig')
   .action(async (options: AdoptOptions) => {

@@ -10,6 +10,7 @@ import { poolOfClaim } from '../api/ip-address-claim.ts'
 import { choiceAnnotation, ipamGroup, networkAnnotation } from '../api/names.ts'
 import { claims as claimKind, holds as holdKind } from '../controllers/kinds.ts'
 import { claimOf, holdOf, reportOf } from '../controllers/parsed.ts'
+import { isInScope, isInView, type Scope } from '../controllers/scope.ts'
 import { isSameIP, parseIP } from '../ip/address.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { poolText } from '../ipam/refusal.ts'
@@ -30,12 +31,17 @@ export interface Return {
 }
 
 /** What the in-cluster provider will make of what is there, and what can be removed before it starts. */
-export function planReturn(listed: Listed): Return {
+export function planReturn(listed: Listed, scope: Scope): Return {
   const verdicts: Verdict[] = []
   const choices: KubeObject[] = []
   const reports = new Map(listed.reports.map(object => [keyOf(object), reportOf(object)]))
+  /** Uids of claims whose holds stay. */
   const unsettled = new Set<string>()
   for (const object of listed.claims) {
+    if (!isInScope(scope, object)) {
+      unsettled.add(object.metadata.uid ?? '')
+      continue
+    }
     const claim = claimOf(object)
     if (isMalformed(claim)) continue
     const pool = poolOfClaim(claim)
@@ -71,6 +77,7 @@ export function planReturn(listed: Listed): Return {
   for (const object of listed.holds) {
     const hold = holdOf(object)
     if (isMalformed(hold) || hold.pool.apiGroup !== ipamGroup || unsettled.has(hold.claim.uid)) continue
+    if (!isInView(scope, hold.claim.namespace)) continue
     holds.push(hold)
     if (hold.state === 'held') continue
     verdicts.push({

@@ -7,6 +7,7 @@ import { type Metadata, metadataOf } from '../api/object.ts'
 import { childOf, shapeOf } from '../api/shape.ts'
 import * as kinds from '../controllers/kinds.ts'
 import { holdOf } from '../controllers/parsed.ts'
+import type { Scope } from '../controllers/scope.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import type { Client } from '../kube/client.ts'
 import { leases } from '../kube/lease.ts'
@@ -23,9 +24,10 @@ const metal3Pools = metal3Kind('IPPool', 'ippools')
 const metal3Claims = metal3Kind('IPClaim', 'ipclaims')
 const metal3Addresses = metal3Kind('IPAddress', 'ipaddresses')
 
-async function listAll(client: Client, kind: Kind): Promise<readonly KubeObject[]> {
+/** Of a kind with namespaces only what is in view, as the desk has it. */
+async function listAll(client: Client, kind: Kind, { namespace }: Scope): Promise<readonly KubeObject[]> {
   try {
-    return (await client.list(kind)).items
+    return (await client.list(kind, kind.namespaced && namespace !== '' ? { namespace } : {})).items
   } catch (error) {
     if (isRefusal(error, 'NotInstalled')) return []
     throw error
@@ -33,24 +35,24 @@ async function listAll(client: Client, kind: Kind): Promise<readonly KubeObject[
 }
 
 /** Addresses last: whoever is bound in between is then seen bound to something. */
-export async function gatherInCluster(client: Client): Promise<Listed> {
+export async function gatherInCluster(client: Client, scope: Scope): Promise<Listed> {
   const pools = new Map<string, readonly KubeObject[]>()
-  for (const kind of kinds.pools) pools.set(kind.kind, await listAll(client, kind))
+  for (const kind of kinds.pools) pools.set(kind.kind, await listAll(client, kind, scope))
   return {
     pools,
-    holds: await listAll(client, kinds.holds),
-    clusters: await listAll(client, kinds.clusters),
-    namespaces: await listAll(client, kinds.namespaces),
-    claims: await listAll(client, kinds.claims),
-    reports: await listAll(client, kinds.reports),
+    holds: await listAll(client, kinds.holds, scope),
+    clusters: await listAll(client, kinds.clusters, scope),
+    namespaces: await listAll(client, kinds.namespaces, scope),
+    claims: await listAll(client, kinds.claims, scope),
+    reports: await listAll(client, kinds.reports, scope),
   }
 }
 
-export async function gatherMetal3(client: Client): Promise<Metal3Objects> {
-  const pools = await listAll(client, metal3Pools)
-  const own = await listAll(client, metal3Addresses)
-  const theirs = await listAll(client, kinds.reports)
-  const claims = (await listAll(client, kinds.claims)).flatMap(object => {
+export async function gatherMetal3(client: Client, scope: Scope): Promise<Metal3Objects> {
+  const pools = await listAll(client, metal3Pools, scope)
+  const own = await listAll(client, metal3Addresses, scope)
+  const theirs = await listAll(client, kinds.reports, scope)
+  const claims = (await listAll(client, kinds.claims, scope)).flatMap(object => {
     const claim = parseIPAddressClaim(object)
     return isMalformed(claim) ? [] : [claim]
   })
@@ -60,9 +62,9 @@ export async function gatherMetal3(client: Client): Promise<Metal3Objects> {
       ...own.map(object => named(object, parseMetal3Address(object))),
       ...theirs.flatMap(object => toMetal3Address(object) ?? []),
     ],
-    ipClaims: (await listAll(client, metal3Claims)).map(metadataOfObject),
+    ipClaims: (await listAll(client, metal3Claims, scope)).map(metadataOfObject),
     claims,
-    holds: await readableHolds(client),
+    holds: await readableHolds(client, scope),
   }
 }
 
@@ -78,8 +80,8 @@ function toMetal3Address(object: KubeObject): (Metal3Address & { readonly name: 
   return { kind: 'capi', metadata, claimName, address, poolName: report.poolRef.name, name: keyOf(object) }
 }
 
-async function readableHolds(client: Client): Promise<Hold[]> {
-  const objects = await listAll(client, kinds.holds)
+async function readableHolds(client: Client, scope: Scope): Promise<Hold[]> {
+  const objects = await listAll(client, kinds.holds, scope)
   return objects.flatMap(object => {
     const hold = holdOf(object)
     return isMalformed(hold) ? [] : [hold]

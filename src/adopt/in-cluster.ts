@@ -12,6 +12,7 @@ import { isOursOrNobodys, isSamePool, shows } from '../controllers/capi/whose.ts
 import { type CapiWorld, createCaches, followShown, poolOfReport } from '../controllers/capi/world.ts'
 import { Ledger } from '../controllers/ledger.ts'
 import { claimOf, reportOf } from '../controllers/parsed.ts'
+import { isInScope, type Scope } from '../controllers/scope.ts'
 import { findPool, followHolds, readPool } from '../controllers/views.ts'
 import { parseIP } from '../ip/address.ts'
 import { firstIP } from '../ip/cidr.ts'
@@ -40,15 +41,17 @@ export interface Forecast {
   readonly unserved: number
 }
 
-export function forecast(listed: Listed): Forecast {
+/** What is told of is what a desk of this scope serves; what decides is all that is in its view. */
+export function forecast(listed: Listed, scope: Scope): Forecast {
   const world = worldOf(listed)
   const verdicts: Verdict[] = []
   for (const object of world.caches.reports.values()) {
-    const verdict = judgeReport(object, world)
+    const verdict = judgeReport(object, scope, world)
     if (verdict !== undefined) verdicts.push(verdict)
   }
   let unserved = 0
   for (const object of world.caches.claims.values()) {
+    if (!isInScope(scope, object)) continue
     const verdict = judgeBareClaim(object, world)
     if (verdict === 'unserved') unserved++
     else if (verdict !== undefined) verdicts.push(verdict)
@@ -71,7 +74,7 @@ function worldOf(listed: Listed): World {
   return { caches, ledger, random: () => 0 }
 }
 
-function judgeReport(object: KubeObject, world: World): Verdict | undefined {
+function judgeReport(object: KubeObject, scope: Scope, world: World): Verdict | undefined {
   const key = keyOf(object)
   const report = reportOf(object)
   const shownBy = `IPAddress ${key}`
@@ -86,6 +89,7 @@ function judgeReport(object: KubeObject, world: World): Verdict | undefined {
   if (identity === undefined || identity.apiGroup !== ipamGroup) return undefined
   const pool = poolText(identity)
   const known = world.caches.claims.get(key)
+  if (known !== undefined && !isInScope(scope, known)) return undefined
   const claim = known && claimOf(known)
   if (claim === undefined || isMalformed(claim)) return withoutClaim(report, { pool, shownBy })
   const about = { pool, shownBy, address: report.address, claim: key }

@@ -21,6 +21,10 @@ export interface AdoptOptions {
   readonly back: boolean
   readonly dryRun: boolean
   readonly output: string
+  /** Only claims and pools of this namespace; empty for all. */
+  readonly namespace: string
+  /** Only claims with this value of the label; empty for all. */
+  readonly watchFilter: string
   readonly kubeconfig?: string
   readonly context?: string
 }
@@ -71,7 +75,7 @@ export async function adoptWith(
   return report.verdicts.some(isRefused) ? exitCodes.refused : 0
 }
 
-function refuseMistakes({ from, back, output }: AdoptOptions): void {
+function refuseMistakes({ from, back, output, watchFilter }: AdoptOptions): void {
   const usage = (what: string, advice: string): Failure => new Failure(exitCodes.usage, what, advice)
   if (back && from !== undefined && from !== 'in-cluster') {
     const advice = '--back leads to the in-cluster provider; the guide says how to go back to Metal3.'
@@ -83,6 +87,10 @@ function refuseMistakes({ from, back, output }: AdoptOptions): void {
   if (from !== undefined && !sources.includes(from)) {
     throw usage(`--from does not know ${JSON.stringify(from)}`, `It takes one of: ${sources.join(', ')}.`)
   }
+  if (from === 'metal3' && watchFilter !== '') {
+    const advice = 'Claims on pools of Metal3 are made anew: put the label on them then.'
+    throw usage('--watch-filter does not go together with --from metal3', advice)
+  }
   if (!outputs.includes(output)) {
     throw usage(`--output does not know ${JSON.stringify(output)}`, `It takes one of: ${outputs.join(', ')}.`)
   }
@@ -90,19 +98,20 @@ function refuseMistakes({ from, back, output }: AdoptOptions): void {
 
 function reportOf(tools: AdoptTools, options: AdoptOptions): Promise<Report> {
   if (options.back) return goBack(tools, options)
-  return options.from === 'metal3' ? fromMetal3(tools, options) : fromInCluster(tools)
+  return options.from === 'metal3' ? fromMetal3(tools, options) : fromInCluster(tools, options)
 }
 
-async function fromInCluster({ client }: AdoptTools): Promise<Report> {
-  const { verdicts, unserved } = forecast(await gatherInCluster(client))
+async function fromInCluster({ client }: AdoptTools, scope: AdoptOptions): Promise<Report> {
+  const { verdicts, unserved } = forecast(await gatherInCluster(client, scope), scope)
   const remarks = ['Nothing has to be written: Mooring adopts these addresses when it starts.']
   if (unserved > 0) remarks.push(`${count(unserved, 'claim waits', 'claims wait')} for an address, and will be served.`)
   return { verdicts, objects: [], remarks }
 }
 
-async function fromMetal3({ client, nowMs }: AdoptTools, { dryRun }: AdoptOptions): Promise<Report> {
+async function fromMetal3({ client, nowMs }: AdoptTools, options: AdoptOptions): Promise<Report> {
+  const { dryRun } = options
   if (!dryRun) await refuseWhileRunning(client, metal3Lease, nowMs, "Metal3's IP address manager")
-  const { pools, claims, verdicts } = translateMetal3(await gatherMetal3(client))
+  const { pools, claims, verdicts } = translateMetal3(await gatherMetal3(client, options))
   const remarks: string[] = []
   const clashes: Verdict[] = []
   for (const pool of pools) {
@@ -122,9 +131,10 @@ function nameIsTaken(pool: string): Verdict {
   return { outcome: 'refused', address: '', pool, claim: '', shownBy: '', reason: 'NameTaken', message }
 }
 
-async function goBack({ client, nowMs, ownLease }: AdoptTools, { dryRun }: AdoptOptions): Promise<Report> {
+async function goBack({ client, nowMs, ownLease }: AdoptTools, options: AdoptOptions): Promise<Report> {
+  const { dryRun } = options
   if (!dryRun) await refuseWhileRunning(client, ownLease, nowMs, 'Mooring')
-  const plan = planReturn(await gatherInCluster(client))
+  const plan = planReturn(await gatherInCluster(client, options), options)
   const traces = `${count(plan.choices.length, 'choice', 'choices')} and ${count(plan.holds.length, 'hold', 'holds')}`
   if (!dryRun) await removeTraces(client, plan)
   return { verdicts: plan.verdicts, objects: [], remarks: [`${traces} ${dryRun ? 'would be' : 'were'} removed.`] }

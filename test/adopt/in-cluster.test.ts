@@ -35,14 +35,19 @@ interface Answer {
 
 async function adopt(
   world: World,
-  options: { back?: boolean; dryRun?: boolean; output?: string } = {},
+  options: { back?: boolean; dryRun?: boolean; output?: string; namespace?: string; watchFilter?: string } = {},
 ): Promise<Answer> {
-  const { back = false, dryRun = true, output = 'json' } = options
+  const { back = false, dryRun = true, output = 'json', namespace = '', watchFilter = '' } = options
+  const scope = { namespace, watchFilter }
   let text = ''
   const tools = { client: world.client, nowMs: world.clock.now(), ownLease: 'mooring-controller' }
-  const code = await adoptWith(tools, { ...(!back && { from: 'in-cluster' }), back, dryRun, output }, line => {
-    text += line
-  })
+  const code = await adoptWith(
+    tools,
+    { ...(!back && { from: 'in-cluster' }), back, dryRun, output, ...scope },
+    line => {
+      text += line
+    },
+  )
   return { code, text, answer: output === 'json' ? JSON.parse(text) : {} }
 }
 
@@ -189,6 +194,26 @@ describe('Before Mooring takes over from the in-cluster provider', () => {
     expect(answer.addresses.map(({ outcome }) => outcome)).toEqual(['waits', 'leaves', 'left alone'])
   })
 
+  test('only what the controller will serve is told of, where it serves one namespace or some claims', async () => {
+    const { world, pool } = await aWorldBefore()
+    const elsewhere = await world.anotherNamespace()
+    const there = await world.create({ ...aPool().object, metadata: { name: 'there', namespace: elsewhere } })
+    const [ours, theirs, away] = [aClaim().on(pool), aClaim().on(pool), aClaim().on(there).in(elsewhere)]
+    const labelled = await served(world, pool, ours, '10.0.1.1')
+    await served(world, pool, theirs, '10.0.1.2')
+    await served(world, there, away, '10.0.1.3')
+    await world.create(aClaim().on(pool))
+    await world.patch(labelled, { metadata: { labels: { 'cluster.x-k8s.io/watch-filter': 'ours' } } })
+    const told = async (scope: { namespace?: string; watchFilter?: string }) => {
+      const { addresses, remarks } = (await adopt(world, scope)).answer
+      return [addresses.map(({ address }) => address).toSorted(), remarks.join(' ').includes('1 claim waits')]
+    }
+    expect(await told({})).toEqual([['10.0.1.1', '10.0.1.2', '10.0.1.3'], true])
+    expect(await told({ namespace: world.home })).toEqual([['10.0.1.1', '10.0.1.2'], true])
+    expect(await told({ namespace: elsewhere })).toEqual([['10.0.1.3'], false])
+    expect(await told({ watchFilter: 'ours' })).toEqual([['10.0.1.1'], false])
+  })
+
   test('people read a table', async () => {
     const { world, pool } = await aWorldBefore()
     await served(world, pool, aClaim().named('web-0').on(pool), '10.0.1.1')
@@ -246,6 +271,25 @@ describe('The way back to the in-cluster provider', () => {
     expect(await world.list(holds)).toHaveLength(1)
     await world.desk.start()
     await isServed(world, claim, '10.0.1.1')
+  })
+
+  test.each<[string, (world: World, claim: Stored) => object]>([
+    ['of another namespace', (_, claim) => ({ namespace: claim.metadata.namespace })],
+    ['that another controller serves', () => ({ watchFilter: 'ours' })],
+  ])('leaves claims %s, and their holds, as they are', async (_what, scope) => {
+    const { world, pool } = await aWorldBefore()
+    const elsewhere = await world.anotherNamespace()
+    const there = await world.create({ ...aPool().object, metadata: { name: 'there', namespace: elsewhere } })
+    await world.desk.start()
+    const ours = await aServedClaim(world, aClaim().on(pool))
+    const theirs = await aServedClaim(world, aClaim().on(there).in(elsewhere))
+    await world.patch(ours, { metadata: { labels: { 'cluster.x-k8s.io/watch-filter': 'ours' } } })
+    await world.desk.stop()
+    const before = await world.get(theirs)
+    await adopt(world, { back: true, dryRun: false, ...scope(world, ours) })
+    expect((await world.list(holds)).map(({ spec }) => spec.claimRef.uid)).toEqual([theirs.metadata.uid])
+    expect(await world.get(theirs)).toEqual(before)
+    expect((await world.get(ours))?.metadata.annotations ?? {}).toEqual({})
   })
 
   test('is refused while Mooring runs', async () => {

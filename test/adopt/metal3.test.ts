@@ -62,10 +62,14 @@ async function servedByMetal3(world: World, name: string, address: string): Prom
   return claim
 }
 
-async function adopt(world: World, { dryRun = false, output = 'json' } = {}): Promise<{ code: number; text: string }> {
+async function adopt(
+  world: World,
+  { dryRun = false, output = 'json', namespace = '', watchFilter = '' } = {},
+): Promise<{ code: number; text: string }> {
   let text = ''
   const tools = { client: world.client, nowMs: world.clock.now(), ownLease: 'mooring-controller' }
-  const code = await adoptWith(tools, { from: 'metal3', back: false, dryRun, output }, line => {
+  const options = { from: 'metal3', back: false, dryRun, output, namespace, watchFilter }
+  const code = await adoptWith(tools, options, line => {
     text += line
   })
   return { code, text }
@@ -151,5 +155,16 @@ describe('Taking over from Metal3', () => {
     const world = await aWorld()
     const { code, text } = await adopt(world, { output: 'table' })
     expect({ code, text }).toEqual({ code: 0, text: 'no addresses found' })
+  })
+
+  test('is for the pools of one namespace, where it is told so, and for no filter', async () => {
+    const world = await aMetal3World()
+    await servedByMetal3(world, 'web', '10.0.1.1')
+    const told = async (namespace: string) => JSON.parse((await adopt(world, { dryRun: true, namespace })).text).summary
+    expect(await told(world.home)).not.toEqual({})
+    expect(await told(await world.anotherNamespace())).toEqual({})
+    await expect(adopt(world, { watchFilter: 'ours' })).rejects.toThrow(
+      '--watch-filter does not go together with --from metal3',
+    )
   })
 })
