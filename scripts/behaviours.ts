@@ -21,6 +21,7 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['paused', 'Pauses'],
   ['hands', 'What people do by hand'],
   ['takeover', 'What comes from elsewhere'],
+  ['moved', 'What goes elsewhere'],
   ['restarts', 'Crashes, restarts, late news'],
   ['versions', 'Older and later kinds'],
   ['reviews', 'Reviews'],

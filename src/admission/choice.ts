@@ -7,7 +7,7 @@ import { type IPAddressClaim, parseIPAddressClaim, poolOfClaim } from '../api/ip
 import { choiceAnnotation, deleteForMoveAnnotation, requestedAddressAnnotation } from '../api/names.ts'
 import { isSameIP, parseIP } from '../ip/address.ts'
 import { isMalformed } from '../ip/malformed.ts'
-import { annotationChanges, type Condition, hasAnnotation, isBound } from './conditions.ts'
+import { annotationChanges, type Condition, carries, hasAnnotation, isBound } from './conditions.ts'
 import { forbidden } from './fault.ts'
 import type { ClaimFacts } from './ip-address.ts'
 import { allowed, type Ruling } from './ruling.ts'
@@ -19,6 +19,8 @@ export const whenChoiceChanges: readonly Condition[] = [
     name: 'claim-had-an-address',
     expression: `${hasAnnotation('oldObject', choiceAnnotation)} || ${isBound('oldObject')}`,
   },
+  // clusterctl takes off every other annotation when it puts this one on.
+  { name: 'claim-does-not-move', expression: `!${carries('object', deleteForMoveAnnotation)}` },
 ]
 
 const field = `metadata.annotations[${choiceAnnotation}]`

@@ -76,7 +76,7 @@ describe('where Cluster API reviews its own kinds', () => {
 
   test('a claim is made, bound, labelled, moved and deleted without a question', async () => {
     const { admin, claim } = await aBoundClaim()
-    const annotations = { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' }
+    const annotations = { [choiceAnnotation]: null, 'clusterctl.cluster.x-k8s.io/delete-for-move': '' }
     expect((await admin.patch(claim, { metadata: { labels: { a: 'b' }, finalizers: ['a.b/c'] } })).code).toBe(200)
     expect((await admin.patch(claim, { metadata: { annotations } })).code).toBe(200)
     expect((await admin.delete(claim)).code).toBe(200)

@@ -13,6 +13,10 @@ function annotation(object: string, key: string): string {
   return `(has(${all}) && '${key}' in ${all} ? ${all}['${key}'] : '')`
 }
 
+/** Also with nothing in it. */
+export const carries = (object: string, key: string): string =>
+  `(has(${object}.metadata.annotations) && '${key}' in ${object}.metadata.annotations)`
+
 export const hasAnnotation = (object: string, key: string): string => `${annotation(object, key)} != ''`
 
 export const annotationChanges = (key: string): string =>
