@@ -1,7 +1,7 @@
 // A client of a server that runs by itself, as tests and benchmarks use it: the product's own, found by a kubeconfig.
 
-import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { readFile } from '../../src/cli/connect.ts'
 import type { Client } from '../../src/kube/client.ts'
 import { findConnection } from '../../src/kube/kubeconfig.ts'
 import { speak } from '../../src/kube/speak.ts'
@@ -22,12 +22,4 @@ export function connect(kubeconfig: string, name = 'tester'): Connected {
   const { wire, close } = createUndiciWire({ connection, clock, readFile })
   const { client } = speak({ wire, clock, name, absentMs: 0 })
   return { client, wire, clock, close }
-}
-
-function readFile(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return undefined
-  }
 }

@@ -68,13 +68,8 @@ export function parseInClusterPool(object: unknown): InClusterPool | Malformed {
 }
 
 export function inClusterToPool({ kind, metadata, spec }: InClusterPool): Pool | Malformed {
-  const family = familyOf(spec.addresses)
-  if (family === undefined) {
-    const [entry] = spec.addresses
-    const problem = entry === undefined ? undefined : parseEntry(entry)
-    if (isMalformed(problem)) return { malformed: `spec.addresses[0] ${problem.malformed}` }
-    return { malformed: 'spec.addresses is empty: list addresses, ranges or CIDRs' }
-  }
+  const family = familyOf(spec.addresses, 'spec.addresses', 'addresses, ranges or CIDRs')
+  if (isMalformed(family)) return family
   const faults: string[] = []
   const addresses = setOf(spec.addresses, family, 'spec.addresses', faults)
   const excluded = setOf(spec.excludedAddresses, family, 'spec.excludedAddresses', faults)

@@ -3,7 +3,7 @@
 // from it and is not stored in it.
 
 import { bitsOf, type Family, type IP, parseIP } from '../ip/address.ts'
-import { isMalformed } from '../ip/malformed.ts'
+import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { parseEntry, type Range } from '../ip/range.ts'
 import { emptySet, type RangeSet, toRangeSet } from '../ip/range-set.ts'
 import { hasPausedAnnotation, type Identity, isDeleting, type Metadata } from './object.ts'
@@ -105,12 +105,14 @@ export function poolOf(parts: PoolParts): Pool {
 // --- texts of a spec, judged; what is wrong with them goes to `faults` ---
 
 /** The first family that a list of entries speaks of, whatever else is wrong with the list. */
-export function familyOf(entries: readonly string[]): Family | undefined {
+export function familyOf(entries: readonly string[], path: string, wanted: string): Family | Malformed {
+  let problem: Malformed | undefined
   for (const entry of entries) {
     const range = parseEntry(entry)
     if (!isMalformed(range)) return range.family
+    problem ??= { malformed: `${path}[0] ${range.malformed}` }
   }
-  return undefined
+  return problem ?? { malformed: `${path} is empty: list ${wanted}` }
 }
 
 export function setOf(entries: readonly string[], family: Family, path: string, faults: string[]): RangeSet {

@@ -3,7 +3,6 @@
 
 import { bitsOf } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
-import { parseEntry } from '../ip/range.ts'
 import { ipamGroup } from './names.ts'
 import { apiVersionOf, type Kind, type Metadata, metadataOf } from './object.ts'
 import { addressIn, familyOf, type Pool, poolOf, setOf } from './pool.ts'
@@ -62,13 +61,8 @@ export function parsePrefixPool(object: unknown): PrefixPool | Malformed {
 }
 
 export function prefixToPool({ kind, metadata, spec }: PrefixPool): Pool | Malformed {
-  const family = familyOf(spec.prefixes)
-  if (family === undefined) {
-    const [entry] = spec.prefixes
-    const problem = entry === undefined ? undefined : parseEntry(entry)
-    if (isMalformed(problem)) return { malformed: `spec.prefixes[0] ${problem.malformed}` }
-    return { malformed: 'spec.prefixes is empty: list CIDRs' }
-  }
+  const family = familyOf(spec.prefixes, 'spec.prefixes', 'CIDRs')
+  if (isMalformed(family)) return family
   const faults: string[] = []
   const addresses = setOf(spec.prefixes, family, 'spec.prefixes', faults)
   const excluded = setOf(spec.excludedPrefixes, family, 'spec.excludedPrefixes', faults)

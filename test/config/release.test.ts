@@ -9,17 +9,7 @@ import { plainInstall, toInstallation, toYAML } from '../../scripts/config/manif
 import { toComponents, toMetadata, variables } from '../../scripts/release/clusterctl.ts'
 import { releaseVersion, writeRelease } from '../../scripts/release/write.ts'
 import { flags } from '../../src/cli/controller-flags.ts'
-
-interface Manifest {
-  readonly kind: string
-  readonly metadata: {
-    readonly name: string
-    readonly namespace?: string
-    readonly labels?: Readonly<Record<string, string>>
-    readonly annotations?: Readonly<Record<string, string>>
-  }
-  readonly [field: string]: unknown
-}
+import type { Manifest } from '../install/manifests.ts'
 
 const objects = toInstallation(plainInstall) as unknown as Manifest[]
 const ofKind = (kind: string): Manifest[] => objects.filter(object => object.kind === kind)

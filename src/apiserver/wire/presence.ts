@@ -6,6 +6,7 @@ import { isObject, setOwn } from '../object.ts'
 import type { Field, MessageType, ValueType } from './message-types.ts'
 import { canonicalQuantity } from './quantity.ts'
 import { canonicalTime } from './time.ts'
+import { zeroScalar } from './zero.ts'
 
 /** Brings an object to the form Kubernetes prints, in place. Fields without a type are left alone. */
 export function settlePresence(object: Record<string, unknown>, type: MessageType): void {
@@ -79,25 +80,10 @@ function ifAbsent(field: Field): unknown {
 }
 
 function zeroOf(type: ValueType): unknown {
-  switch (type.is) {
-    case 'string':
-      return ''
-    case 'integer':
-    case 'double':
-    case 'intOrString':
-      return 0
-    case 'boolean':
-      return false
-    case 'quantity':
-      return '0'
-    case 'message': {
-      const object = {}
-      settlePresence(object, type.message)
-      return object
-    }
-    default:
-      return null
-  }
+  if (type.is !== 'message') return zeroScalar(type) ?? null
+  const object = {}
+  settlePresence(object, type.message)
+  return object
 }
 
 /** What a field without a rule of its own leaves out: scalars and collections that say nothing. Messages say they exist. */

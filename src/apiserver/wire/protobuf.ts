@@ -8,6 +8,7 @@ import { isObject, type KubeObject, parseAPIVersion, setOwn } from '../object.ts
 import type { Definitions } from '../schema/schema.ts'
 import { type Field, type MessageType, messageType, type ValueType } from './message-types.ts'
 import { settlePresence } from './presence.ts'
+import { zeroScalar } from './zero.ts'
 
 /** The bytes are not what a Kubernetes client would send. */
 export class ProtobufError extends Error {
@@ -159,17 +160,8 @@ function readEntry(reader: Reader, type: ValueType, map: Record<string, unknown>
 /** A map entry whose value was left out, which is how protobuf writes one that is empty. */
 function emptyValue(type: ValueType): unknown {
   switch (type.is) {
-    case 'string':
     case 'bytes':
       return ''
-    case 'integer':
-    case 'double':
-    case 'intOrString':
-      return 0
-    case 'boolean':
-      return false
-    case 'quantity':
-      return '0'
     case 'list':
     case 'boxed':
       return []
@@ -177,7 +169,7 @@ function emptyValue(type: ValueType): unknown {
     case 'map':
       return {}
     default:
-      return null
+      return zeroScalar(type) ?? null
   }
 }
 

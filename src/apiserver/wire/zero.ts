@@ -1,0 +1,21 @@
+// What a scalar is that nobody wrote: Go has no other way to say that there is none.
+
+import type { ValueType } from './message-types.ts'
+
+/** Undefined for what is no scalar, or has a form of its own for nothing. */
+export function zeroScalar(type: ValueType): '' | 0 | false | '0' | undefined {
+  switch (type.is) {
+    case 'string':
+      return ''
+    case 'integer':
+    case 'double':
+    case 'intOrString':
+      return 0
+    case 'boolean':
+      return false
+    case 'quantity':
+      return '0'
+    default:
+      return undefined
+  }
+}
