@@ -18,7 +18,8 @@ import { isMalformed } from '../../ip/malformed.ts'
 import type { Cache } from '../../kube/cache.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
 import { again, done, type PassResult } from '../../runtime/reconciler.ts'
-import { claimUidLabel, giveBackHold, regainHold, renewHold, takeHold } from '../hold/steps.ts'
+import { askHoldsOf } from '../hold/of-claim.ts'
+import { giveBackHold, regainHold, renewHold, takeHold } from '../hold/steps.ts'
 import type { Decision } from '../journal.ts'
 import { holds as holdKind, namespaces as namespaceKind, reports as reportKind } from '../kinds.ts'
 import { claimOf, holdOf, reportOf } from '../parsed.ts'
@@ -270,17 +271,12 @@ async function recall(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Prom
   const { namespace, name, uid } = claim.metadata
   const object = await client.get(reportKind, { namespace, name })
   if (object !== undefined) caches.reports.learn(object)
-  const { items } = await client.list(holdKind, { labelSelector: `${claimUidLabel}=${uid}` })
-  for (const item of items) caches.holds.learn(item)
   const report = object && reportOf(object)
   const live: Seen = {
     ...seen,
     isLive: true,
     report: report === undefined || isMalformed(report) ? undefined : report,
-    holds: items.flatMap(item => {
-      const hold = holdOf(item)
-      return isMalformed(hold) || hold.claim.uid !== uid ? [] : [hold]
-    }),
+    holds: await askHoldsOf(uid, world),
   }
   return settle(claim, decide(claim, live, world), live, world)
 }

@@ -14,9 +14,10 @@ import { bitsOf, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
-import { claimUidLabel, parkHold, quarantineHold } from '../hold/steps.ts'
-import { holds as holdKind, reports as reportKind } from '../kinds.ts'
-import { holdOf, reportOf } from '../parsed.ts'
+import { askHoldsOf } from '../hold/of-claim.ts'
+import { parkHold, quarantineHold } from '../hold/steps.ts'
+import { reports as reportKind } from '../kinds.ts'
+import { reportOf } from '../parsed.ts'
 import type { Seen } from './plan.ts'
 import { sayHandsOff } from './status.ts'
 import { removeReport, unguardClaim } from './steps.ts'
@@ -35,7 +36,7 @@ export async function releaseClaim(claim: IPAddressClaim, seen: Seen, world: Cap
   }
   world.leftAlone.delete(key)
 
-  const held = await holdsOf(claim, world)
+  const held = await askHoldsOf(claim.metadata.uid, world)
   await releaseReport(claim, pool, held, world)
   for (const hold of held) await rest(hold, pool, world)
   await unguardClaim(world, claim)
@@ -66,16 +67,6 @@ function isKeptByOthers({ metadata }: IPAddressClaim): boolean {
   return metadata.finalizers.some(
     finalizer => finalizer !== releaseAddressFinalizer && !finalizersOfTheServer.includes(finalizer),
   )
-}
-
-/** Every hold that names the claim, from the API server itself: one that a cache has not seen yet would stay behind. */
-async function holdsOf(claim: IPAddressClaim, { client }: CapiWorld): Promise<Hold[]> {
-  const { items } = await client.list(holdKind, { labelSelector: `${claimUidLabel}=${claim.metadata.uid}` })
-  return items.flatMap(item => {
-    const hold = holdOf(item)
-    // The label finds it, the reference decides: labels are for everybody to write.
-    return isMalformed(hold) || hold.claim.uid !== claim.metadata.uid ? [] : [hold]
-  })
 }
 
 async function releaseReport(
