@@ -111,6 +111,18 @@ describe('a cache', () => {
     expect(cache.size).toBe(1)
   })
 
+  test('does not bring back what was ended by an older event that came late, nor end another in its place', () => {
+    const { cache } = aCache()
+    cache.learn(aToy('a', 7, { uid: 'old' }))
+    cache.ended('box/a', 'old')
+    cache.put(aToy('a', 7, { uid: 'old' }))
+    expect([cache.size, cache.version]).toEqual([0, '7'])
+    cache.learn(aToy('a', 9, { uid: 'new' }))
+    cache.ended('box/a', 'old')
+    cache.remove(aToy('a', 8, { uid: 'old' }))
+    expect(cache.get('box/a')?.metadata.uid).toBe('new')
+  })
+
   test('takes back what it unlearned wrongly, until the stream has said that it is gone', () => {
     const { cache } = aCache()
     cache.put(aToy('a', 5))

@@ -36,8 +36,8 @@ export class Cache<T extends KubeObject, I extends string = never> {
   readonly #isFrozen: boolean
   readonly #onError: (error: unknown) => void
   readonly #waiting = new Waiters()
-  /** Taken out on somebody's word, and not yet confirmed by the stream: a later read may bring them back. */
-  readonly #unlearned = new Set<string>()
+  /** Taken out on somebody's word, as they were known, and not yet confirmed by the stream: a later read may bring them back. */
+  readonly #unlearned = new Map<string, T>()
   #hasSynced = false
   #version = ''
 
@@ -134,8 +134,14 @@ export class Cache<T extends KubeObject, I extends string = never> {
     if (seen === undefined || this.#objects.get(key) !== seen) return
     const changes: Change<T>[] = []
     this.#remove(key, changes)
-    this.#unlearned.add(key)
+    this.#unlearned.set(key, seen)
     this.#tell(changes)
+  }
+
+  /** Somebody's own write ended the object of this uid. Such a write does not answer with a newer version of it. */
+  ended(key: string, uid: string): void {
+    const known = this.#objects.get(key)
+    if (known?.metadata.uid === uid) this.unlearn(key, known)
   }
 
   /** The reflector's: nothing of what was known is true any more. */
@@ -148,7 +154,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   /** The reflector's: one object is as told. */
   put(object: T): void {
     const changes: Change<T>[] = []
-    this.#put(object, changes)
+    if (!this.#isUnlearned(object)) this.#put(object, changes)
     this.#advance(object)
     this.#tell(changes)
   }
@@ -176,6 +182,12 @@ export class Cache<T extends KubeObject, I extends string = never> {
 
   #advance({ metadata: { resourceVersion = '' } }: T): void {
     if (isOlder(this.#version, resourceVersion)) this.#version = resourceVersion
+  }
+
+  /** A stream that is late tells what was known before it was unlearned. */
+  #isUnlearned({ metadata }: T): boolean {
+    const last = this.#unlearned.get(keyOf({ metadata }))?.metadata
+    return last?.uid === metadata.uid && !isOlder(last?.resourceVersion ?? '', metadata.resourceVersion ?? '')
   }
 
   #put(whole: T, changes: Change<T>[]): void {

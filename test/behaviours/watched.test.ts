@@ -121,6 +121,18 @@ describe('A claim costs the API server', () => {
       expect(requests(world)).toEqual([gets + 2, lists + 1, creates + 2, patches + 5, deletes + 2])
     },
   )
+
+  test.runIf(isInProcess)('no more to be released when what it wrote itself comes back late', async () => {
+    const world = await aWorld()
+    const claim = await aServedClaim(world, aClaim().on(await world.create(aPool())))
+    await world.pass(1_000)
+    const [gets = 0, lists = 0, creates = 0, patches = 0, deletes = 0] = requests(world)
+    world.desk.watchDelayMs = 500
+    await world.delete(claim)
+    await isGone(world, claim)
+    await world.pass(3_000)
+    expect(requests(world)).toEqual([gets + 2, lists + 1, creates, patches + 3, deletes + 2])
+  })
 })
 
 describe('A released address', () => {

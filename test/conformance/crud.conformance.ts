@@ -445,10 +445,10 @@ describe('delete', () => {
     const path = `${configMaps(ns)}/one`
     ok(await server.create(configMaps(ns), configMap('one', {}, { finalizers: ['example.com/a', 'example.com/b'] })))
     ok(await server.delete(path))
-    ok(await server.merge(path, { metadata: { finalizers: ['example.com/b'] } }))
+    const guarded = ok(await server.merge(path, { metadata: { finalizers: ['example.com/b'] } }))
     expect((await server.get(path)).code).toBe(200)
-    const last = await server.merge(path, { metadata: { finalizers: null } })
-    expect(last.code).toBe(200)
+    const last = ok(await server.merge(path, { metadata: { finalizers: null } }))
+    expect(last.metadata.resourceVersion).toBe(guarded.metadata.resourceVersion)
     expect((await server.get(path)).code).toBe(404)
   })
 

@@ -105,9 +105,12 @@ async function write(
   const [stored = object] = await call.resource.convert([object], call.resource.storage)
   const encode = (revision: number) => encodeObject(stored, revision)
   refuseChangedKind(call, world)
-  const result = shouldVanish(call, object, old)
-    ? await world.store.delete(key(entry), entry.revision, encode)
-    : await world.store.update(key(entry), entry.revision, encode)
+  if (shouldVanish(call, object, old)) {
+    const { ok } = await world.store.delete(key(entry), entry.revision, encode)
+    // As on a real server, the answer knows nothing of the version in which it went.
+    return ok ? { type: 'object', code: 200, object: withVersion(object, entry) } : undefined
+  }
+  const result = await world.store.update(key(entry), entry.revision, encode)
   return result.ok ? { type: 'entry', code: 200, entry: result.entry } : undefined
 }
 

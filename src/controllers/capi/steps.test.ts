@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { Cache } from '../../kube/cache.ts'
 import type { Client, DeleteResult } from '../../kube/client.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { reportOf } from '../parsed.ts'
@@ -37,7 +38,10 @@ function aServer(finalizers: string[]) {
       return write((patch as { metadata: object }).metadata) as never
     },
   }
-  return { history, world: { client } as unknown as Parameters<typeof removeReport>[0] }
+  const reports = new Cache<KubeObject>()
+  reports.put(made)
+  const world = { client, caches: { reports } } as unknown as Parameters<typeof removeReport>[0]
+  return { history, reports, world }
 }
 
 test.each([
@@ -45,12 +49,13 @@ test.each([
   ['guarded also by somebody else', [guard, 'example.org/mine'], false],
   ['without a guard', [], true],
 ])('an IPAddress that is removed, %s, never lives without its guard', async (_, finalizers, goes) => {
-  const { history, world } = aServer(finalizers)
+  const { history, reports, world } = aServer(finalizers)
   const report = reportOf(history[0] ?? {})
   if ('malformed' in report) throw new Error(report.malformed)
   await removeReport(world, report)
   const unguarded = history.slice(1).filter(one => one && !one.metadata.deletionTimestamp)
   expect(unguarded).toEqual([])
   expect(history.at(-1) === undefined).toBe(goes)
+  expect(reports.size).toBe(goes ? 0 : 1)
   expect(history.at(-1)?.metadata.finalizers ?? []).not.toContain(guard)
 })

@@ -13,7 +13,6 @@ import {
 } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import type { Cache } from '../../kube/cache.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { isRefusal } from '../../kube/refusal.ts'
 import { claims, reports } from '../kinds.ts'
@@ -86,22 +85,17 @@ export async function removeReport({ client, caches }: World, report: IPAddress)
     !report.isDeleting &&
     (await client.delete(reports, { name, namespace }, { uid, resourceVersion })) !== 'deleting'
   ) {
-    return isGone(caches.reports, report)
+    return caches.reports.ended(`${namespace}/${name}`, uid)
   }
-  const live = report.isDeleting ? report : reportIn(await client.get(reports, { name, namespace }))
+  const object = report.isDeleting ? undefined : await client.get(reports, { name, namespace })
+  if (object !== undefined) caches.reports.learn(object)
+  const live = report.isDeleting ? report : reportIn(object)
   if (live === undefined || live.metadata.uid !== uid) return
   const finalizers = live.metadata.finalizers.filter(finalizer => finalizer !== protectAddressFinalizer)
   if (finalizers.length === live.metadata.finalizers.length) return
   const version = { uid, resourceVersion: live.metadata.resourceVersion }
   await client.mergePatch(reports, { name, namespace }, { metadata: { finalizers } }, version)
-  if (finalizers.length === 0) isGone(caches.reports, report)
-}
-
-/** A write that ends an object does not answer with a newer one: who looks again on the old view would end it once more. */
-function isGone(cache: Cache<KubeObject, never>, { metadata }: IPAddress | IPAddressClaim): void {
-  const key = `${metadata.namespace}/${metadata.name}`
-  const known = cache.get(key)
-  if (known?.metadata.uid === metadata.uid) cache.unlearn(key, known)
+  if (finalizers.length === 0) caches.reports.ended(`${namespace}/${name}`, uid)
 }
 
 function reportIn(object: KubeObject | undefined): IPAddress | undefined {
@@ -123,7 +117,8 @@ export async function sweepAway(world: World, report: IPAddress): Promise<void> 
 export async function unguardClaim(world: World, claim: IPAddressClaim): Promise<void> {
   const finalizers = claim.metadata.finalizers.filter(finalizer => finalizer !== releaseAddressFinalizer)
   await patchClaim(world, claim, { metadata: { finalizers } })
-  if (finalizers.length === 0) isGone(world.caches.claims, claim)
+  const { namespace, name, uid } = claim.metadata
+  if (finalizers.length === 0) world.caches.claims.ended(`${namespace}/${name}`, uid)
 }
 
 async function patchClaim(

@@ -20,7 +20,7 @@ const renewedAnnotation = 'mooring.dev/renewed'
 export interface HoldWorld {
   readonly client: Client
   readonly clock: Clock
-  readonly caches: { readonly holds: Pick<Cache<KubeObject>, 'get' | 'learn' | 'unlearn'> }
+  readonly caches: { readonly holds: Pick<Cache<KubeObject>, 'learn' | 'ended'> }
 }
 
 /** T1: the lock on the address. Undefined when somebody was quicker; the cache then knows who. */
@@ -84,9 +84,11 @@ export async function expireHold(world: HoldWorld, hold: Hold): Promise<void> {
   if (deletionTimestamp !== undefined) {
     const finalizers = hold.metadata.finalizers.filter(finalizer => finalizer !== holdFinalizer)
     await patchHold(world, hold, { metadata: { finalizers } })
+    if (finalizers.length === 0) world.caches.holds.ended(name, uid)
     return
   }
-  await world.client.delete(holds, { name }, { uid, resourceVersion })
+  const answer = await world.client.delete(holds, { name }, { uid, resourceVersion })
+  if (answer !== 'deleting') world.caches.holds.ended(name, uid)
 }
 
 /** T14: taken in this very pass, and only then seen to be somebody else's. It is never there without its guard. */
@@ -99,8 +101,7 @@ export async function giveBackHold(world: HoldWorld, made: KubeObject): Promise<
     await world.client.mergePatch(holds, { name }, { metadata: { finalizers: [] } }, version)
   }
   // Else the next look would find it in the claim's name once more.
-  const known = world.caches.holds.get(name)
-  if (known?.metadata.uid === uid) world.caches.holds.unlearn(name, known)
+  world.caches.holds.ended(name, uid)
 }
 
 function withFinalizer(hold: Hold): readonly string[] {
