@@ -29,7 +29,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
  * For each folder of `src/controllers`: which of the others it may know, besides what lies directly in there. A desk knows what
  * all desks share, and no other desk; what they share knows none.
  */
-export const desks: Readonly<Record<string, readonly string[]>> = {
+const desks: Readonly<Record<string, readonly string[]>> = {
   '': [],
   hold: [],
   pool: [],
@@ -38,7 +38,7 @@ export const desks: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Of `src/controllers/hold/steps.ts` it is `hold`, of `src/controllers/office.ts` `office`, of any other file there none. */
-export function deskOf(path: string): string {
+function deskOf(path: string): string {
   const [, , folder = '', file] = path.split('/')
   if (file !== undefined) return folder
   return folder === 'office.ts' ? 'office' : ''
