@@ -22,6 +22,12 @@ export interface Management {
   readonly client: Client
 }
 
+/** With Mooring at work in it. */
+export interface Managed extends Management {
+  /** What Mooring said. */
+  readonly log: string
+}
+
 /** The embedded server, without desks, is an API server like another. */
 export type ServerKind = 'kube-apiserver' | 'embedded'
 
@@ -66,12 +72,12 @@ export async function startManagement(
   clusterctl: Clusterctl,
   repository: Repository,
   kind: ServerKind = 'kube-apiserver',
-): Promise<Management> {
+): Promise<Managed> {
   const management = await startServer(name, dir, processes, kind)
   await init(management, clusterctl, firstProviders(repository))
   await startCore(management, processes)
-  await startMooring(management, processes)
-  return management
+  const { log } = await startMooring(management, processes)
+  return { ...management, log }
 }
 
 export function startCore(management: Management, processes: Processes): Promise<Running> {

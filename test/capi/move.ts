@@ -1,6 +1,7 @@
 // clusterctl moves a namespace between two management clusters, with Mooring at work in both. Every claim keeps its address,
 // whether or not it names a Cluster that is paused meanwhile; nothing stays behind, and nothing is stuck.
 
+import { readFileSync } from 'node:fs'
 import type { Client } from '../conformance/client.ts'
 import { must } from './answers.ts'
 import type { Clusterctl } from './clusterctl.ts'
@@ -23,7 +24,7 @@ import {
   sayProvisioned,
   untilBound,
 } from './ipam.ts'
-import type { Management } from './management.ts'
+import type { Managed } from './management.ts'
 import type { Sentences } from './sentences.ts'
 import { until, untilSame } from './until.ts'
 
@@ -65,14 +66,17 @@ const claimCount = pools.length * Object.keys(links).length * 2
 
 export async function tellMove(
   sentences: Sentences,
-  source: Management,
-  target: Management,
+  source: Managed,
+  target: Managed,
   clusterctl: Clusterctl,
 ): Promise<void> {
   let before = new Map<string, string>()
   await sentences.it(`${claimCount} claims on pools of five kinds have addresses`, async () => {
     before = await settle(source.client)
   })
+  await sentences.it('a claim that has its address is not talked into another one', () =>
+    tellChoice(source.client, before),
+  )
   // Somebody lives there already, on a pool of the same name.
   await createNamespace(target.client, 'residents')
   const [backbone] = pools.slice(-1)
@@ -105,13 +109,32 @@ export async function tellMove(
   await tellClash(sentences, source, target, clusterctl)
 }
 
+/** Under the registration that clusterctl installed, beside Cluster API's own. */
+async function tellChoice(client: Client, before: ReadonlyMap<string, string>): Promise<void> {
+  const [[name = '', shown = ''] = []] = before
+  const [address = ''] = shown.split('/')
+  for (const version of ['v1beta2', 'v1beta1']) {
+    const path = `${ipam}/${version}/namespaces/${namespace}/ipaddressclaims/${name}`
+    const say = (choice: string | null) =>
+      client.merge(path, { metadata: { annotations: { 'mooring.dev/address': choice } } })
+    const { code, text } = await say('10.1.0.199')
+    const expected = `is bound to ${address} and does not move to 10.1.0.199`
+    if (code !== 403 || !text.includes(expected))
+      throw new Error(`${version}: the edit was answered with ${code}: ${text}`)
+    must(await say(null))
+    await untilSame('the choice is back', address, async () => {
+      return `${must(await client.get(path)).metadata.annotations?.['mooring.dev/address']}`
+    })
+  }
+}
+
 const strangers = 'strangers'
 
 /** Two clusters with a pool of the same name gave out the same address, and now the claims meet. */
 async function tellClash(
   sentences: Sentences,
-  source: Management,
-  target: Management,
+  source: Managed,
+  target: Managed,
   clusterctl: Clusterctl,
 ): Promise<void> {
   const pool = { kind: globalInClusterIPPool, name: 'twice' }
@@ -156,12 +179,13 @@ async function tellClash(
 
 async function tellOneWay(
   sentences: Sentences,
-  from: Management,
-  to: Management,
+  from: Managed,
+  to: Managed,
   clusterctl: Clusterctl,
   before: ReadonlyMap<string, string>,
 ): Promise<void> {
   const way = `from ${from.name} to ${to.name}`
+  const restoredBefore = restoredIn(from)
   await sentences.it(`clusterctl move takes ${before.size} claims ${way}`, async () => {
     await clusterctl(['move', `--namespace=${namespace}`, `--to-kubeconfig=${to.kubeconfig}`, '-v=5'], from.kubeconfig)
   })
@@ -182,6 +206,10 @@ async function tellOneWay(
   })
   await sentences.it(`nothing is left behind, ${way}`, async () => {
     await until('claims, IPAddresses, holds and pools of the namespace are gone', () => leftovers(from.client))
+  })
+  await sentences.it(`no IPAddress that clusterctl deleted was made anew meanwhile, ${way}`, async () => {
+    const restored = restoredIn(from) - restoredBefore
+    if (restored > 0) throw new Error(`${restored} were`)
   })
 }
 
@@ -225,6 +253,10 @@ async function deleteClaim(client: Client, name: string): Promise<void> {
     const codes = [await client.get(claim ?? ''), await client.get(address ?? '')].map(({ code }) => code)
     return codes.join(' ')
   })
+}
+
+function restoredIn({ log }: Managed): number {
+  return readFileSync(log, 'utf8').split('an IPAddress that was lost is restored').length - 1
 }
 
 /** Rest after use is not being held; it ends by itself. */
