@@ -9,7 +9,15 @@ import { ipamGroup, protectAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
 import { decide, observe, type Plan, type Seen } from '../controllers/capi/plan.ts'
 import { isOursOrNobodys, isSamePool, shows } from '../controllers/capi/whose.ts'
-import { type CapiWorld, createCaches, followShown, poolOfReport } from '../controllers/capi/world.ts'
+import {
+  type CapiWorld,
+  createCaches,
+  followShown,
+  keyOfClaim,
+  poolOfReport,
+  showingOfClaim,
+  showingOfReport,
+} from '../controllers/capi/world.ts'
 import { Ledger } from '../controllers/ledger.ts'
 import { claimOf, reportOf } from '../controllers/parsed.ts'
 import { isInScope, type Scope } from '../controllers/scope.ts'
@@ -214,15 +222,12 @@ function rivalsText(
   if (held !== undefined) return ` (${held.state} by claim ${held.claim.namespace}/${held.claim.name})`
   const ip = parseIP(claim.choice ?? report?.address ?? '')
   if (pool === undefined || isMalformed(pool) || isMalformed(ip)) return ''
-  const own = [
-    `report ${claim.metadata.namespace}/${claim.metadata.name}`,
-    `claim ${claim.metadata.namespace}/${claim.metadata.name}`,
-  ]
+  const own = [showingOfReport(keyOfClaim(claim)), showingOfClaim(keyOfClaim(claim))]
   const others = ledger.shownBy(pool.space, firstIP({ ip, bits: pool.bits })).filter(by => !own.includes(by))
   return others.length === 0 ? '' : ` (${others.map(toWords).join(', ')})`
 }
 
-const toWords = (by: string): string => by.replace(/^report /, 'IPAddress ').replace(/^claim /, 'the choice of claim ')
+const toWords = (by: string): string => by.replace(/^IPAddressClaim /, 'the choice of claim ')
 
 /** A claim without an IPAddress: new, or one that says it had an address. */
 function judgeBareClaim(object: KubeObject, world: World): Verdict | 'unserved' | undefined {

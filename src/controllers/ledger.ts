@@ -12,7 +12,7 @@ import type { Block, SpaceIndex } from '../ipam/space-index.ts'
 
 /** What somebody shows to have of a pool. */
 export interface Showing {
-  /** Who shows it; one showing at a time each. */
+  /** Who shows it, by kind and key, for desks share the ledger; one showing at a time each. */
   readonly by: string
   /**
    * A report keeps its pool from going, a choice does not. With an intent a hold is on its way to the server: nobody else of

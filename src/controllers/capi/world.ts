@@ -76,9 +76,9 @@ export function followShown(caches: Caches, ledger: Ledger): void {
   }
 }
 
-const showingOfReport = (key: string): string => `report ${key}`
-const showingOfClaim = (key: string): string => `claim ${key}`
-export const showingOfTaker = (key: string): string => `taker ${key}`
+export const showingOfReport = (key: string): string => `IPAddress ${key}`
+export const showingOfClaim = (key: string): string => `IPAddressClaim ${key}`
+export const showingOfTaker = (key: string): string => `IPAddressClaim ${key}, about to take`
 
 type Shown = Pick<CapiWorld, 'ledger' | 'caches'>
 
