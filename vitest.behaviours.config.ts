@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import LongestFirst from './test/cluster/longest-first.ts'
 
 export default defineConfig({
   test: {
@@ -11,6 +12,7 @@ export default defineConfig({
     isolate: false,
     // Each worker has a server of its own. Most of the time is spent waiting.
     maxWorkers: process.env.MOORING_TEST_KUBECONFIG ? 1 : 3,
+    sequence: { sequencer: LongestFirst },
     // A thousand claims on a machine that has much else to do.
     testTimeout: 300_000,
     hookTimeout: 90_000,

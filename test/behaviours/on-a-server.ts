@@ -38,7 +38,7 @@ const run = Math.random().toString(36).slice(2, 7)
 let count = 0
 
 export async function aServerWorld({ define, isReviewed = false }: WorldOptions): Promise<Ground> {
-  const own = define && (await startServer(define(definitions)))
+  const own = define && (await startServer(define(definitions), { withControllers: false }))
   if (own !== undefined) onTestFinished(() => own.stop())
   const { client, wire, clock } = own === undefined ? shared() : connectUntilFinished(own.kubeconfig)
   const home = `behaviour-${run}-${++count}`

@@ -32,11 +32,15 @@ export interface Server {
   stop(): Promise<void>
 }
 
-export async function startServer(kinds: readonly KubeObject[]): Promise<Server> {
+/** Without controllers it starts sooner, and nothing that is deleted takes others with it. */
+export async function startServer(
+  kinds: readonly KubeObject[],
+  { withControllers = true }: { readonly withControllers?: boolean } = {},
+): Promise<Server> {
   const dir = mkdtempSync(join(tmpdir(), 'mooring-behaviours-'))
   const server =
     process.env.MOORING_BEHAVIOURS_SERVER === 'cluster'
-      ? await startCluster({ dir, say: line => console.error(line) })
+      ? await startCluster({ dir, withControllers, say: line => console.error(line) })
       : await startEmbedded({ dir, args: ['--desks=none'] })
   const { client, close } = connect(server.kubeconfig)
   await installKinds(client, kinds)

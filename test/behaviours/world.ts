@@ -60,13 +60,13 @@ export interface WorldOptions {
   readonly isReviewed?: boolean
 }
 
-const lookEveryMs = 100
+const lookEveryMs = serverByEnvironment() === undefined ? 100 : 50
 /** A server may have much else to do. */
 const eventuallyMs = serverByEnvironment() === undefined ? 10_000 : 30_000
 /** As long as the reference provider's own tests wait before they believe that nothing comes. */
 const alwaysMs = 5_000
 /** On a server time is dear, and each wait has been made in full by the same test in one process. */
-const onServerMsMax = { always: 1_500, idle: 5_000 }
+const onServerMsMax = { always: 1_500, idle: 3_000 }
 
 export async function aWorld(options: WorldOptions = {}): Promise<World> {
   const ground = serverByEnvironment() === undefined ? await anInProcessWorld(options) : await aServerWorld(options)

@@ -23,10 +23,13 @@ export async function run(args: string[]): Promise<void> {
     }
   }
   const focus = values.focus && { testNamePattern: values.focus }
+  // One file is one worker's, and needs one server.
+  const one = (positionals.length === 1 || values.focus !== undefined) && { maxWorkers: 1 }
   const vitest = await startVitest('test', positionals, {
     config: 'vitest.behaviours.config.ts',
     watch: false,
     ...focus,
+    ...one,
   })
   await vitest.close()
 }
