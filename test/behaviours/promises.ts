@@ -1,6 +1,7 @@
 // What stories promise about claims, said once.
 
 import { expect } from 'vitest'
+import type { KubeObject } from '../../src/kube/object.ts'
 import { events, holds } from './kinds.ts'
 import type { Stored, Thing, World } from './world.ts'
 
@@ -73,17 +74,19 @@ export async function holdsOf(world: World, pool: Thing): Promise<Stored[]> {
   return all.filter(hold => isFrom(hold, stored))
 }
 
+const namesOf = (objects: readonly KubeObject[]) => new Set(objects.map(({ metadata }) => metadata.name))
+
 const isFrom = ({ spec }: Stored, pool: Stored | undefined): boolean =>
   spec.poolRef.name === pool?.metadata.name && spec.poolRef.namespace === pool?.metadata.namespace
 
 /** So many rows name the pool, and the desk has heard of it: whoever comes now finds what is free. */
 export async function holdsBecome(world: World, pool: Thing, count: number): Promise<void> {
   await world.eventually(async () => {
-    const names = (await holdsOf(world, pool)).map(({ metadata }) => metadata.name)
-    expect(names).toHaveLength(count)
+    const held = await holdsOf(world, pool)
+    expect(held).toHaveLength(count)
     const stored = await world.get(pool)
     const known = [...world.desk.view(holds).values()].filter(hold => isFrom(hold as Stored, stored))
-    expect(known.map(({ metadata }) => metadata.name).toSorted()).toEqual(names.toSorted())
+    expect(namesOf(known)).toEqual(namesOf(held))
   })
 }
 
