@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The command line: reads what was asked, starts it, turns failures into sentences and exit codes.
 
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, Option } from 'commander'
 import { mooringVersion } from './apiserver/version.ts'
 import type { AdoptOptions } from './cli/adopt.ts'
 import type { BackupOptions } from './cli/backup.ts'
@@ -46,8 +46,18 @@ program
   .option('--back', 'remove what only Mooring understands, so that the in-cluster provider can go on', false)
   .option('--dry-run', 'say what would be done, and write nothing', false)
   .option('-o, --output <form>', 'table, json or yaml', 'table')
-  .option('--namespace <namespace>', 'only claims and pools of this namespace, as for the controller', '')
-  .option('--watch-filter <value>', 'only claims whose label cluster.x-k8s.io/watch-filter has this value', '')
+  .addOption(
+    new Option('--namespace <namespace>', 'only claims and pools of this namespace, as for the controller').default(
+      '',
+      'every one',
+    ),
+  )
+  .addOption(
+    new Option(
+      '--watch-filter <value>',
+      'only claims whose label cluster.x-k8s.io/watch-filter has this value',
+    ).default('', 'all claims'),
+  )
   .option('--kubeconfig <file>', 'how to reach the cluster (default: the account of the pod, else what kubectl uses)')
   .option('--context <name>', 'the context of the kubeconfig')
   .action(async (options: AdoptOptions) => {
