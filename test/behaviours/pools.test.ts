@@ -83,7 +83,9 @@ describe('An exhausted pool serves whoever waited longest', () => {
     const pool = aPool().withAddresses('10.0.1.7')
     const waiting: Stored[] = []
     for (const name of ['c', 'b', 'a']) {
-      waiting.push(await world.create(aClaim().named(name).on(pool)))
+      const claim = await world.create(aClaim().named(name).on(pool))
+      await saysWhy(world, claim, 'PoolNotReady')
+      waiting.push(claim)
       await world.pass(1_000)
     }
     await world.create(pool)
