@@ -106,6 +106,19 @@ describe('a pool says', () => {
     expect(messageOf('InClusterIPPool')).not.toContain('overlapPolicy')
   })
 
+  test('a few of many overlaps, each sentence once, and the same however many more there are', () => {
+    const messageOf = (others: Pool[]) =>
+      conditionsOfPool(seenOf(aPool(spec), new SpaceIndex(), others)).find(({ type }) => type === 'Overlapping')
+        ?.message
+    const pools = (count: number, where: object) =>
+      Array.from({ length: count }, (_, i) => aPool(spec, { name: `other-${i}`, ...where }))
+    const elsewhere = pools(2_000, { namespace: 'elsewhere' })
+    expect(messageOf(elsewhere)).toBe(messageOf(elsewhere.slice(0, 1)))
+    const here = pools(2_000, {})
+    expect(messageOf(here)).toMatch(/other-0 lists .*; .*other-1 lists .*; .*other-10 lists .* too; and so do others: /)
+    expect(messageOf(here)).toBe(messageOf(here.slice(0, 1_999)))
+  })
+
   test('nothing of the names of other namespaces', () => {
     const pool = aPool(spec)
     const secret = aPool(spec, { name: 'secret', namespace: 'elsewhere' })
