@@ -41,7 +41,7 @@ export interface Route {
 }
 
 /** What is answered where. */
-export function toRoutes({ facts, log }: Pick<EdgeOptions, 'facts' | 'log'>): ReadonlyMap<string, Route> {
+function toRoutes({ facts, log }: Pick<EdgeOptions, 'facts' | 'log'>): ReadonlyMap<string, Route> {
   const routes = new Map<string, Route>()
   for (const webhook of webhooks) {
     const onError = (error: unknown) =>

@@ -18,7 +18,7 @@ export interface Entries {
   readonly faults: readonly Fault[]
 }
 
-export const notAnEntry = 'provided address is not a valid IP, range, nor CIDR'
+const notAnEntry = 'provided address is not a valid IP, range, nor CIDR'
 export const mixedFamilies = 'provided addresses are of mixed IP families'
 
 export function readEntries(texts: readonly string[], field: string, problem = notAnEntry): Entries {

@@ -68,7 +68,7 @@ function mayGoAnyway(object: unknown): boolean {
 }
 
 /** Who the object is, even if its spec cannot be read. */
-export function identityOfObject(object: unknown): Identity | undefined {
+function identityOfObject(object: unknown): Identity | undefined {
   if (!isRecord(object) || !isRecord(object.metadata)) return undefined
   const { apiVersion, kind, metadata } = object
   const { name, namespace } = metadata

@@ -1,17 +1,8 @@
 // Cluster of Cluster API, of which only one thing is read: whether it is paused, in either of the two ways to say so.
 
 import type { Malformed } from '../ip/malformed.ts'
-import { clusterGroup } from './names.ts'
-import { hasPausedAnnotation, type Kind, type Metadata, metadataOf } from './object.ts'
+import { hasPausedAnnotation, type Metadata, metadataOf } from './object.ts'
 import { childOf, flagOf, malformedBy, shapeOf } from './shape.ts'
-
-export const clusterKind = (version: 'v1beta2' | 'v1beta1'): Kind => ({
-  group: clusterGroup,
-  version,
-  kind: 'Cluster',
-  plural: 'clusters',
-  isNamespaced: true,
-})
 
 export interface Cluster {
   readonly metadata: Metadata

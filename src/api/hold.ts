@@ -13,7 +13,7 @@ import { mooringGroup } from './names.ts'
 import { apiVersionOf, type Identity, identityOf, type Kind, type Metadata, metadataOf } from './object.ts'
 import { childOf, has, integerOf, malformedBy, oneOf, requiredText, type Shape, shapeOf, textOf } from './shape.ts'
 
-export const holdKind: Kind = {
+const holdKind: Kind = {
   group: mooringGroup,
   version: 'v1alpha1',
   kind: 'Hold',

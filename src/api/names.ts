@@ -3,7 +3,6 @@
 
 export const mooringGroup = 'mooring.dev'
 export const ipamGroup = 'ipam.cluster.x-k8s.io'
-export const clusterGroup = 'cluster.x-k8s.io'
 
 // --- finalizers ---
 
@@ -32,8 +31,6 @@ export const pausedAnnotation = 'cluster.x-k8s.io/paused'
 export const conversionDataAnnotation = 'cluster.x-k8s.io/conversion-data'
 /** By clusterctl: the object leaves this cluster because it lives on in another. */
 export const deleteForMoveAnnotation = 'clusterctl.cluster.x-k8s.io/delete-for-move'
-/** Asks clusterctl to wait before it moves the object. */
-export const blockMoveAnnotation = 'clusterctl.cluster.x-k8s.io/block-move'
 
 // --- labels ---
 

@@ -11,7 +11,7 @@ import {
   checkQualifiedName,
   checkSubdomain,
 } from './names.ts'
-import { type KubeObject, type ObjectMeta, type OwnerReference, parseAPIVersion } from './object.ts'
+import { type ObjectMeta, type OwnerReference, parseAPIVersion } from './object.ts'
 
 export const orphanFinalizer = 'orphan'
 export const foregroundFinalizer = 'foregroundDeletion'
@@ -105,10 +105,6 @@ export function generateName(base: string, random: () => number): string {
 /** RFC 3339 with whole seconds, as all object times are. */
 export function toTimestamp(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`
-}
-
-export function nameOf(object: KubeObject): string {
-  return object.metadata.name ?? ''
 }
 
 function checkName(kind: ServedKind, metadata: ObjectMeta): Fault[] {

@@ -15,12 +15,12 @@ export function isDeleting({ metadata }: KubeObject): boolean {
 }
 
 /** The list with ours in it, for a patch that also stores something else. */
-export function withFinalizer({ metadata }: KubeObject, finalizer: string): readonly string[] {
+function withFinalizer({ metadata }: KubeObject, finalizer: string): readonly string[] {
   const { finalizers = [] } = metadata
   return finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer]
 }
 
-export function withoutFinalizer({ metadata }: KubeObject, finalizer: string): readonly string[] {
+function withoutFinalizer({ metadata }: KubeObject, finalizer: string): readonly string[] {
   return (metadata.finalizers ?? []).filter(name => name !== finalizer)
 }
 

@@ -73,11 +73,6 @@ export function keyOfRef({ name, namespace }: ObjectRef): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
 }
 
-export function parseKey(key: string): ObjectRef {
-  const slash = key.indexOf('/')
-  return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) }
-}
-
 /** Whether `one` is an older version than `other`. Versions are numbers beyond 2^53, printed without leading zeros. */
 export function isOlder(one: string, other: string): boolean {
   if (one.length !== other.length) return one.length < other.length

@@ -76,7 +76,7 @@ export interface ReflectorTiming {
   readonly backoff: Backoff
 }
 
-export const reflectorTiming: ReflectorTiming = {
+const reflectorTiming: ReflectorTiming = {
   pageSize: 500,
   idleMs: 150_000,
   streamSecondsMin: 300,

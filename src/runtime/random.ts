@@ -3,8 +3,6 @@
 /** A number from 0 up to, but not including, 1. */
 export type Random = () => number
 
-export const realRandom: Random = Math.random
-
 /** Mulberry32: 32 bits of state, every seed a different run, the same on every machine. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0

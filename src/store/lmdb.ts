@@ -23,7 +23,7 @@ export interface OpenOptions extends StoreOptions {
 }
 
 export const dataFile = 'mooring.mdb'
-export const witnessFile = 'witness'
+const witnessFile = 'witness'
 
 export async function openStore(dir: string, options: OpenOptions = {}): Promise<Store> {
   const found = await prepareDirectory(dir)

@@ -5,7 +5,7 @@ import { must } from './answers.ts'
 import { until } from './until.ts'
 
 export const ipam = '/apis/ipam.cluster.x-k8s.io'
-export const holds = '/apis/mooring.dev/v1alpha1/holds'
+const holds = '/apis/mooring.dev/v1alpha1/holds'
 const clusters = '/apis/cluster.x-k8s.io/v1beta2'
 
 export interface PoolKind {

@@ -80,7 +80,7 @@ export async function startManagement(
   return { ...management, log }
 }
 
-export function startCore(management: Management, processes: Processes): Promise<Running> {
+function startCore(management: Management, processes: Processes): Promise<Running> {
   const name = `cluster-api-manager-${management.name}`
   return startManager(management, processes, { name, program: 'cluster-api-manager', provider: 'cluster-api' })
 }

@@ -87,7 +87,7 @@ export class ToyObjects {
   }
 }
 
-export function refusal(reason: 'AlreadyExists' | 'NotFound' | 'Conflict', code: number): Refusal {
+function refusal(reason: 'AlreadyExists' | 'NotFound' | 'Conflict', code: number): Refusal {
   return new Refusal(reason, { reason, code })
 }
 

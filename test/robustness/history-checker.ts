@@ -44,7 +44,7 @@ export function checkHistory(operations: readonly Operation[], log: readonly Tol
 }
 
 /** No revision is handed out twice, and they only grow. */
-export function checkUnique(log: readonly Told[]): string[] {
+function checkUnique(log: readonly Told[]): string[] {
   return log.flatMap(({ revision }, at) => {
     const before = log[at - 1]?.revision ?? 0
     return revision > before ? [] : [`revision ${revision} follows revision ${before}`]
@@ -52,7 +52,7 @@ export function checkUnique(log: readonly Told[]): string[] {
 }
 
 /** Replayed from nothing, every change finds what it says it replaced. */
-export function checkReplay(log: readonly Told[]): string[] {
+function checkReplay(log: readonly Told[]): string[] {
   const state = new Map<string, Told>()
   const faults: string[] = []
   for (const change of log) {
@@ -70,7 +70,7 @@ export function checkReplay(log: readonly Told[]): string[] {
 }
 
 /** What was acknowledged is in the log, at the revision and with the content that were acknowledged. */
-export function checkAcknowledged(operations: readonly Operation[], log: readonly Told[]): string[] {
+function checkAcknowledged(operations: readonly Operation[], log: readonly Told[]): string[] {
   const byRevision = new Map(log.map(change => [change.revision, change]))
   return operations.flatMap(operation => {
     const outcome = operation.answer?.outcome
@@ -84,7 +84,7 @@ export function checkAcknowledged(operations: readonly Operation[], log: readonl
 }
 
 /** Each change was asked for by exactly one operation that was not refused. */
-export function checkAsked(operations: readonly Operation[], log: readonly Told[]): string[] {
+function checkAsked(operations: readonly Operation[], log: readonly Told[]): string[] {
   const acknowledged = new Map<number, Operation>()
   const unknown = new Map<string, Operation[]>()
   const faults: string[] = []
@@ -106,7 +106,7 @@ export function checkAsked(operations: readonly Operation[], log: readonly Told[
 }
 
 /** A write called after another was answered has the larger revision. */
-export function checkRealTime(operations: readonly Operation[], log: readonly Told[]): string[] {
+function checkRealTime(operations: readonly Operation[], log: readonly Told[]): string[] {
   const calledAt = new Map<number, number>()
   const answeredAt = new Map<number, number>()
   for (const { answer, calledAt: called } of operations) {
@@ -128,7 +128,7 @@ export function checkRealTime(operations: readonly Operation[], log: readonly To
 }
 
 /** A refusal names what the key held at some moment between call and answer, and that was reason to refuse. */
-export function checkRefusals(operations: readonly Operation[], log: readonly Told[]): string[] {
+function checkRefusals(operations: readonly Operation[], log: readonly Told[]): string[] {
   const versions = new Map<string, Told[]>()
   for (const change of log) {
     const ofKey = versions.get(change.key)
@@ -180,19 +180,19 @@ export function checkStream(stream: Stream, log: readonly Told[]): string[] {
 }
 
 /** Only keys under the prefix are told. */
-export function checkFilter({ prefix, told }: Stream): string[] {
+function checkFilter({ prefix, told }: Stream): string[] {
   return told.filter(({ key }) => !key.startsWith(prefix)).map(({ key }) => `${key} is not under ${prefix}`)
 }
 
 /** Revisions never go back. */
-export function checkOrdered({ told }: Stream): string[] {
+function checkOrdered({ told }: Stream): string[] {
   return pairs(told).flatMap(([one, next]) =>
     next.revision < one.revision ? [`revision ${next.revision} was told after ${one.revision}`] : [],
   )
 }
 
 /** No revision is told twice. */
-export function checkToldOnce({ told }: Stream): string[] {
+function checkToldOnce({ told }: Stream): string[] {
   const seen = new Set<number>()
   return told.flatMap(({ revision }) => {
     if (seen.has(revision)) return [`revision ${revision} was told twice`]
@@ -202,7 +202,7 @@ export function checkToldOnce({ told }: Stream): string[] {
 }
 
 /** Between the first and the last told revision nothing is left out. */
-export function checkGapless({ prefix, told }: Stream, log: readonly Told[]): string[] {
+function checkGapless({ prefix, told }: Stream, log: readonly Told[]): string[] {
   const revisions = told.map(change => change.revision)
   const first = Math.min(...revisions)
   const last = Math.max(...revisions)
@@ -213,7 +213,7 @@ export function checkGapless({ prefix, told }: Stream, log: readonly Told[]): st
 }
 
 /** The first told change is the first after the asked revision. */
-export function checkResumable({ prefix, from, told }: Stream, log: readonly Told[]): string[] {
+function checkResumable({ prefix, from, told }: Stream, log: readonly Told[]): string[] {
   const first = told[0]
   if (first === undefined) return []
   const due = log.find(({ key, revision }) => key.startsWith(prefix) && revision > from)
@@ -223,7 +223,7 @@ export function checkResumable({ prefix, from, told }: Stream, log: readonly Tol
 }
 
 /** The type, key, value and creation told are those of the log; a delete carries its own revision. */
-export function checkTyped({ told }: Stream, log: readonly Told[]): string[] {
+function checkTyped({ told }: Stream, log: readonly Told[]): string[] {
   const byRevision = new Map(log.map(change => [change.revision, change]))
   return told.flatMap(({ revision, type, key, value, created }) => {
     const written = byRevision.get(revision)
@@ -235,7 +235,7 @@ export function checkTyped({ told }: Stream, log: readonly Told[]): string[] {
 }
 
 /** The previous value told is the one the log had there. */
-export function checkPrevious({ told }: Stream, log: readonly Told[]): string[] {
+function checkPrevious({ told }: Stream, log: readonly Told[]): string[] {
   const byRevision = new Map(log.map(change => [change.revision, change]))
   return told.flatMap(({ revision, previous }) => {
     const due = byRevision.get(revision)?.previous

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
+const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
 /** Paths of the files that exist and that git knows or would take, relative to the repository. */
 export function trackedFiles(): string[] {

@@ -125,7 +125,7 @@ type Turn = 'exhausted' | 'recovered'
 
 type Telling = Pick<News, 'type' | 'reason' | 'note'>
 
-export function decide(seen: Seen, now: string): Plan {
+function decide(seen: Seen, now: string): Plan {
   const { object, isHeld } = seen
   const isGuarded = hasFinalizer(object, protectPoolFinalizer)
   if (!isDeleting(object) && !isGuarded) return { kind: 'guard' }
