@@ -6,7 +6,7 @@ import { claimReference } from '../src/api/ip-address-claim.ts'
 import { createReport, sayStatus, storeChoice } from '../src/controllers/capi/steps.ts'
 import { createCaches } from '../src/controllers/capi/world.ts'
 import { takeHold } from '../src/controllers/hold/steps.ts'
-import { claims, pools } from '../src/controllers/kinds.ts'
+import { pools } from '../src/controllers/kinds.ts'
 import { claimOf, poolOf } from '../src/controllers/parsed.ts'
 import { parseIP } from '../src/ip/address.ts'
 import { isMalformed, type Malformed } from '../src/ip/malformed.ts'
@@ -26,10 +26,8 @@ export async function bareRate(side: Side, pool: string, count: number, clients:
   const world = { client, clock, caches: createCaches() }
   const serving = must(poolOf(stored as KubeObject))
   const names = Array.from({ length: count }, (_, i) => `${pool}-${i}`)
-  await inParallel(names, 64, name => createClaim(side, name, pool))
-  const made = (await client.list(claims, { namespace })).items.filter(({ metadata }) =>
-    metadata.name?.startsWith(`${pool}-`),
-  )
+  const made: KubeObject[] = []
+  await inParallel(names, 64, async name => made.push(await createClaim(side, name, pool)))
   const cpu = new CpuOfAll(side)
   const started = performance.now()
   await inParallel([...made.entries()], clients, async ([i, object]) => {

@@ -53,6 +53,7 @@ const { values } = parseArgs({
 })
 const wanted = new Set(values.only.split(','))
 const levels = (values.held ?? (values.quick ? '0,1000,10000' : '0,1000,10000,50000')).split(',').map(Number)
+const restMs = 60_000
 const restartAt = values.quick ? 5_000 : 20_000
 const wants = (part: Part): boolean => wanted.has(part)
 const say = (line: string): void => console.error(line)
@@ -293,7 +294,10 @@ async function restart(side: Side, level: number, isReported: boolean): Promise<
     report(side.name, `start with ${many(level)} held, until the first bind`, 'CPU ms', cpuMs)
   }
   await quiet(side)
-  if (isReported) report(side.name, `start with ${many(level)} held, at rest`, 'MiB', memoryMiBOf(pid))
+  if (!isReported) return
+  // What a start leaves behind is thrown away when a program has had nothing to do for some time.
+  await delay(restMs)
+  report(side.name, `start with ${many(level)} held, at rest`, 'MiB', memoryMiBOf(pid))
 }
 
 /** What is not served in time must not be served in the next measurement. */
@@ -302,14 +306,15 @@ async function abandon(side: Side, names: readonly string[]): Promise<void> {
   await inParallel(left, 16, name => side.client.delete(claims, { name, namespace }))
 }
 
-/** Until the provider has nothing to do for a while; one that is busy for ever is left alone. */
-async function quiet({ provider }: Side): Promise<void> {
-  if (provider === undefined) return
-  let before = cpuMsOf(provider.pid)
-  for (let calm = 0, tries = 0; calm < 3 && tries < 120; tries++) {
+/** Until neither the provider nor the servers have anything to do for a while; who is busy for ever is left alone. */
+async function quiet({ provider, cluster }: Side): Promise<void> {
+  const pids = [...Object.values(cluster.pids), ...(provider ? [provider.pid] : [])]
+  const used = (): number => pids.reduce((sum, pid) => sum + cpuMsOf(pid), 0)
+  let before = used()
+  for (let calm = 0, tries = 0; calm < 4 && tries < 120; tries++) {
     await delay(250)
-    const now = cpuMsOf(provider.pid)
-    calm = now - before <= 20 ? calm + 1 : 0
+    const now = used()
+    calm = now - before <= 40 ? calm + 1 : 0
     before = now
   }
 }
