@@ -20,11 +20,18 @@ declare module 'vitest' {
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const { maxWorkers } = project.vitest.config
-  const servers = await Promise.all(Array.from({ length: maxWorkers }, () => startServer(definitions)))
-  project.provide('behaviours', { kubeconfigs: servers.map(({ kubeconfig }) => kubeconfig) })
-  return async () => {
+  const starts = await Promise.allSettled(Array.from({ length: maxWorkers }, () => startServer(definitions)))
+  const servers = starts.flatMap(start => (start.status === 'fulfilled' ? [start.value] : []))
+  const stop = async () => {
     await Promise.all(servers.map(server => server.stop()))
   }
+  const failure = starts.find(start => start.status === 'rejected')
+  if (failure !== undefined) {
+    await stop()
+    throw failure.reason
+  }
+  project.provide('behaviours', { kubeconfigs: servers.map(({ kubeconfig }) => kubeconfig) })
+  return stop
 }
 
 export interface Server {
