@@ -1,6 +1,7 @@
 // How fast the four writes of a binding can be sent at all: by the same client, through the same functions, by so many at once,
 // without anybody deciding or watching anything.
 
+import { setTimeout as delay } from 'node:timers/promises'
 import { setCondition } from '../src/api/condition.ts'
 import { claimReference } from '../src/api/ip-address-claim.ts'
 import { createReport, sayStatus, storeChoice } from '../src/controllers/capi/steps.ts'
@@ -17,46 +18,63 @@ import { CpuOfAll, createClaim, createPool, inParallel, namespace, type Side } f
 
 /** Bindings per second. Nobody serves the pool meanwhile. */
 export async function bareRate(side: Side, pool: string, count: number, clients: number): Promise<number> {
-  const { client } = side
-  const clock = realClock
-  const octet = 160 + barePools++
-  await createPool(side, pool, `10.${octet}.0.0/16`, 16)
-  const kind = pools.find(({ kind }) => kind === 'InClusterIPPool')
-  const stored = kind && (await client.get(kind, { name: pool, namespace }))
-  const world = { client, clock, caches: createCaches() }
-  const serving = must(poolOf(stored as KubeObject))
+  const bind = await writerOf(side, pool)
   const names = Array.from({ length: count }, (_, i) => `${pool}-${i}`)
   const made: KubeObject[] = []
   await inParallel(names, 64, async name => made.push(await createClaim(side, name, pool)))
   const cpu = new CpuOfAll(side)
   const started = performance.now()
-  await inParallel([...made.entries()], clients, async ([i, object]) => {
+  await inParallel([...made.entries()], clients, ([i, object]) => bind(object, i))
+  const rate = made.length / ((performance.now() - started) / 1000)
+  console.error(`  ${rate.toFixed(1)} per second; processor time per claim: ${cpu.per(made.length)}`)
+  return rate
+}
+
+/** Milliseconds until each claim is seen bound, one at a time, with as long a rest between two as there is otherwise. */
+export async function bareTimes(side: Side, pool: string, count: number, restMs: number): Promise<number[]> {
+  const bind = await writerOf(side, pool)
+  const times: number[] = []
+  for (let i = 0; i < count; i++) {
+    const name = `${pool}-${i}`
+    const startedMs = performance.now()
+    await bind(await createClaim(side, name, pool), i)
+    await side.bound.wait(name, 60_000)
+    times.push((side.bound.atMs(name) ?? Number.NaN) - startedMs)
+    await delay(restMs)
+  }
+  return times
+}
+
+/** A pool of its own, and the four writes that bind its n-th claim. */
+async function writerOf(side: Side, name: string): Promise<(claim: KubeObject, n: number) => Promise<void>> {
+  const { client } = side
+  const clock = realClock
+  const octet = 160 + barePools++
+  await createPool(side, name, `10.${octet}.0.0/16`, 16)
+  const kind = pools.find(({ kind }) => kind === 'InClusterIPPool')
+  const stored = kind && (await client.get(kind, { name, namespace }))
+  const world = { client, clock, caches: createCaches() }
+  const pool = must(poolOf(stored as KubeObject))
+  const network = { prefix: pool.prefix, gateway: pool.gatewayText }
+  return async (object, n) => {
     const claim = must(claimOf(object))
-    const address = `10.${octet}.${(i + 1) >> 8}.${(i + 1) & 255}`
+    const address = `10.${octet}.${(n + 1) >> 8}.${(n + 1) & 255}`
     const spec = {
-      space: serving.space,
+      space: pool.space,
       ip: must(parseIP(address)),
-      bits: serving.bits,
-      pool: serving.identity,
+      bits: pool.bits,
+      pool: pool.identity,
       claim: claimReference(claim),
       owner: undefined,
     }
     await takeHold(world, spec)
-    const network = { prefix: serving.prefix, gateway: serving.gatewayText }
     const chosen = must(claimOf(await storeChoice(world, claim, address, network)))
-    await createReport(world, chosen, serving, address)
-    const fact = {
-      type: 'Ready',
-      status: 'True',
-      reason: 'AddressAllocated',
-      message: `${address} is allocated`,
-    } as const
+    await createReport(world, chosen, pool, address)
+    const message = `${address} is allocated`
+    const fact = { type: 'Ready', status: 'True', reason: 'AddressAllocated', message } as const
     const conditions = setCondition([], { ...fact, observedGeneration: 1 }, timestamp(clock))
     await sayStatus(world, chosen, { addressName: claim.metadata.name, conditions })
-  })
-  const rate = made.length / ((performance.now() - started) / 1000)
-  console.error(`  ${rate.toFixed(1)} per second; processor time per claim: ${cpu.per(made.length)}`)
-  return rate
+  }
 }
 
 let barePools = 0
