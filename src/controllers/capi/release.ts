@@ -21,7 +21,7 @@ import { reportOf } from '../parsed.ts'
 import type { Seen } from './plan.ts'
 import { sayHandsOff } from './status.ts'
 import { removeReport, unguardClaim } from './steps.ts'
-import { shows } from './whose.ts'
+import { chose, shows } from './whose.ts'
 import { type CapiWorld, type HandsOff, isBoundToAnother, keyOfClaim, whyHandsOff } from './world.ts'
 
 export async function releaseClaim(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Promise<PassResult> {
@@ -36,7 +36,7 @@ export async function releaseClaim(claim: IPAddressClaim, seen: Seen, world: Cap
   }
   world.leftAlone.delete(key)
 
-  const held = await askHoldsOf(claim.metadata.uid, world)
+  const held = await holdsToRest(claim, seen, world)
   await releaseReport(claim, pool, held, world)
   for (const hold of held) await rest(hold, pool, world)
   await unguardClaim(world, claim)
@@ -67,6 +67,14 @@ function isKeptByOthers({ metadata }: IPAddressClaim): boolean {
   return metadata.finalizers.some(
     finalizer => finalizer !== releaseAddressFinalizer && !finalizersOfTheServer.includes(finalizer),
   )
+}
+
+/**
+ * All that are in view, if the one of its choice is among them; else what the API server has. To ask each time would have it look
+ * through every hold there is. One that is missed is a stray, and is put to rest as soon as it is seen.
+ */
+async function holdsToRest(claim: IPAddressClaim, { holds }: Seen, world: CapiWorld): Promise<readonly Hold[]> {
+  return holds.some(hold => chose(claim, hold)) ? holds : askHoldsOf(claim.metadata.uid, world)
 }
 
 async function releaseReport(

@@ -61,7 +61,10 @@ export function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boole
 export function standsBy(object: KubeObject, hold: Hold): boolean {
   const claim = claimOf(object)
   // One that cannot be read is not ours to judge.
-  if (isMalformed(claim) || claim.choice === undefined) return true
-  const ip = parseIP(claim.choice)
-  return !isMalformed(ip) && ip.family === hold.ip.family && isSameIP(firstIP({ ip, bits: hold.bits }), hold.ip)
+  return isMalformed(claim) || claim.choice === undefined || chose(claim, hold)
+}
+
+export function chose({ choice }: IPAddressClaim, { ip, bits }: Hold): boolean {
+  const chosen = parseIP(choice ?? '')
+  return !isMalformed(chosen) && chosen.family === ip.family && isSameIP(firstIP({ ip: chosen, bits }), ip)
 }

@@ -1,4 +1,4 @@
-// Every hold in the name of a claim, from the API server itself: one that a cache has not seen yet would be forgotten.
+// Every hold in the name of a claim, from the API server itself, for whoever cannot rely on what is in view.
 
 import type { Hold } from '../../api/hold.ts'
 import { isMalformed } from '../../ip/malformed.ts'

@@ -20,7 +20,7 @@ const renewedAnnotation = 'mooring.dev/renewed'
 export interface HoldWorld {
   readonly client: Client
   readonly clock: Clock
-  readonly caches: { readonly holds: Pick<Cache<KubeObject>, 'learn' | 'ended'> }
+  readonly caches: { readonly holds: Pick<Cache<KubeObject>, 'get' | 'learn' | 'unlearn' | 'ended'> }
 }
 
 /** T1: the lock on the address. Undefined when somebody was quicker; the cache then knows who. */
@@ -111,7 +111,17 @@ function withFinalizer(hold: Hold): readonly string[] {
 
 async function patchHold({ client, caches }: HoldWorld, hold: Hold, patch: object): Promise<KubeObject> {
   const { name, uid, resourceVersion } = hold.metadata
-  const answer = await client.mergePatch(holds, { name }, patch, { resourceVersion, uid })
-  caches.holds.learn(answer)
-  return answer
+  try {
+    const answer = await client.mergePatch(holds, { name }, patch, { resourceVersion, uid })
+    caches.holds.learn(answer)
+    return answer
+  } catch (error) {
+    if (!isRefusal(error, 'Conflict', 'NotFound')) throw error
+    // The view is old, and may stay so for long: who looks again is to see what there is.
+    const seen = caches.holds.get(name)
+    const live = await client.get(holds, { name })
+    if (live === undefined) caches.holds.unlearn(name, seen)
+    else caches.holds.learn(live)
+    throw error
+  }
 }
