@@ -62,16 +62,17 @@ describe('the ledger tells', () => {
     expect(told()).toEqual(['vms freed'])
   })
 
-  test('nothing of what is shown beside its hold, but that a report is gone: its pool may have waited for that', () => {
+  test('nothing of what is shown beside a hold, but that it is shown no longer: whose hold it is may have waited for that', () => {
     const { ledger, told } = aLedger()
     ledger.putHold(aHold())
     told()
     ledger.show(shown('choice'))
     ledger.show(shown('report'))
-    ledger.hide('choice web')
     expect(told()).toEqual([])
+    ledger.hide('choice web')
+    expect(told()).toEqual(['vms freed'])
     ledger.hide('report web')
-    expect(told()).toEqual(['vms'])
+    expect(told()).toEqual(['vms freed'])
   })
 
   test('nothing of an intent that becomes a hold, and the end of one that does not', () => {

@@ -28,7 +28,7 @@ export interface Showing {
   readonly clusterName?: string
 }
 
-/** An address that may be free now, and from whom it came. */
+/** An address that may be free now, or no longer disputed, and from whom it came. */
 export interface Freed {
   readonly space: string
   readonly block: Block
@@ -125,10 +125,13 @@ export class Ledger {
     const name = ip && holdName(space, ip)
     const place = name === undefined ? undefined : this.#places.get(name)
     place?.shownBy.delete(by)
-    if (ip !== undefined && name !== undefined && place !== undefined && place.hold === undefined) {
+    if (ip === undefined || name === undefined || place === undefined) {
+      if (as === 'report') this.#tell(showing)
+    } else if (place.hold === undefined) {
       this.#settle(name, place, toShadow(showing, ip))
-    } else if (as === 'report') {
-      this.#tell(showing)
+    } else if (as !== 'intent') {
+      // Whose hold it is may have waited for just that: what another shows is disputed.
+      this.#tell(showing, toFreed(place.hold))
     }
   }
 

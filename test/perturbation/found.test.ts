@@ -22,6 +22,14 @@ const eventsLate = (kind: string, nth: number, forMs = 25_000): Fault => ({
 
 const found: readonly Found[] = [
   {
+    what: 'a desk that begins on an old view serves a claim whose hold it made before, although it releases another first',
+    scenario: 'a race for the last address',
+    plan: {
+      desks: 1,
+      faults: [{ point: { at: 'event', actor: 'A', nth: 14 }, action: { do: 'rewind', revisions: 4, forMs: 15_000 } }],
+    },
+  },
+  {
     what: 'a desk that does not hear that a claim is gone does not take its hold back for ever',
     scenario: 'an address goes from one claim to another, after a rest',
     plan: { desks: 2, faults: [eventsLate('ipaddressclaims', 2)] },
