@@ -288,7 +288,11 @@ export function toFiles(options: InstallOptions): ManifestFile[] {
       'Instead of role.yaml, for a controller with --namespace: put that namespace in place of "default".',
       toRBAC(oneNamespace),
     ),
-    file('webhook/webhooks.yaml', 'Where the API server asks for reviews of pools, and of a change of the address that a bound claim has.', toWebhooks(options)),
+    file(
+      'webhook/webhooks.yaml',
+      'Where the API server asks for reviews of pools, and of a change of the address that a bound claim has.',
+      toWebhooks(options),
+    ),
     file(
       'webhook/certificate.yaml',
       'The certificate reviews are answered with. It needs cert-manager.',
