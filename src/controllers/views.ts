@@ -5,7 +5,7 @@ import { type Identity, identityKey } from '../api/object.ts'
 import type { Pool } from '../api/pool.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { Cache } from '../kube/cache.ts'
-import { type KubeObject, keyOf } from '../kube/object.ts'
+import { type KubeObject, keyOf, keyOfRef } from '../kube/object.ts'
 import { pools as poolKinds } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
 import { holdOf, poolOf } from './parsed.ts'
@@ -45,8 +45,7 @@ type Pools = Pick<Views, 'pools'>
 
 export function readPool({ pools }: Pools, identity: Identity | undefined): Pool | Malformed | undefined {
   if (identity === undefined) return undefined
-  const key = identity.namespace === '' ? identity.name : `${identity.namespace}/${identity.name}`
-  const object = pools.get(identity.kind)?.get(key)
+  const object = pools.get(identity.kind)?.get(keyOfRef(identity))
   return object && poolOf(object)
 }
 

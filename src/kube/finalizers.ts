@@ -14,13 +14,17 @@ export function isDeleting({ metadata }: KubeObject): boolean {
   return metadata.deletionTimestamp !== undefined && metadata.deletionTimestamp !== null
 }
 
+interface Guarded {
+  readonly metadata: { readonly finalizers?: readonly string[] }
+}
+
 /** The list with ours in it, for a patch that also stores something else. */
-function withFinalizer({ metadata }: KubeObject, finalizer: string): readonly string[] {
+export function withFinalizer({ metadata }: Guarded, finalizer: string): readonly string[] {
   const { finalizers = [] } = metadata
   return finalizers.includes(finalizer) ? finalizers : [...finalizers, finalizer]
 }
 
-function withoutFinalizer({ metadata }: KubeObject, finalizer: string): readonly string[] {
+export function withoutFinalizer({ metadata }: Guarded, finalizer: string): readonly string[] {
   return (metadata.finalizers ?? []).filter(name => name !== finalizer)
 }
 

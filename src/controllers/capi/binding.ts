@@ -16,6 +16,7 @@ import type { Pool } from '../../api/pool.ts'
 import { type IP, toIPText } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Cache } from '../../kube/cache.ts'
+import { lookAgain } from '../../kube/look-again.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
 import { again, done, type PassResult } from '../../runtime/reconciler.ts'
 import { askHoldsOf } from '../hold/of-claim.ts'
@@ -141,15 +142,10 @@ async function bind(
     case 'chosen': {
       // Before anything is said on the strength of it, the hold is read where it is kept, and touched: another process that
       // made it just now, and found the address disputed, is too late to give it back.
-      const before = world.caches.holds.get(holdName(pool.space, ip))
-      const live = await world.client.get(holdKind, { name: holdName(pool.space, ip) })
+      const live = await lookAgain(world.client, holdKind, world.caches.holds, { name: holdName(pool.space, ip) })
       const hold = live && holdOf(live)
-      if (live !== undefined) world.caches.holds.learn(live)
-      if (hold === undefined || isMalformed(hold) || hold.claim.uid !== claim.metadata.uid || hold.state !== 'held') {
-        // What was made again since the read stays.
-        if (live === undefined && before !== undefined) world.caches.holds.unlearn(before.metadata.name ?? '', before)
+      if (hold === undefined || isMalformed(hold) || hold.claim.uid !== claim.metadata.uid || hold.state !== 'held')
         return again()
-      }
       await renewHold(world, hold)
       break
     }
@@ -213,14 +209,9 @@ async function report(
   }
   const known = seen.report === undefined ? await createReport(world, claim, pool, address) : undefined
   if (known === undefined) {
-    const before = world.caches.reports.get(`${namespace}/${name}`)
-    const object = await world.client.get(reportKind, { namespace, name })
+    const object = await lookAgain(world.client, reportKind, world.caches.reports, { namespace, name })
     const found = object && reportOf(object)
-    if (object === undefined || found === undefined || isMalformed(found)) {
-      if (before !== undefined) world.caches.reports.unlearn(`${namespace}/${name}`, before)
-      return again()
-    }
-    world.caches.reports.learn(object)
+    if (found === undefined || isMalformed(found)) return again()
     // It belongs to an earlier claim of this name.
     if (!isOursOrNobodys(found, claim, pool)) return sweepReport(keyOfClaim(claim), world)
     if (!shows(found, { ip, bits: pool.bits }) || !isSamePool(found, claim)) {
@@ -259,9 +250,7 @@ async function isOutdated(
   { client }: CapiWorld,
 ): Promise<boolean> {
   const seen = cache.get(name)
-  const live = await client.get(kind, { name })
-  if (live === undefined) cache.unlearn(name, seen)
-  else cache.learn(live)
+  await lookAgain(client, kind, cache, { name })
   return cache.get(name) !== seen
 }
 

@@ -13,6 +13,8 @@ import {
 } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import { withFinalizer, withoutFinalizer } from '../../kube/finalizers.ts'
+import { lookAgain } from '../../kube/look-again.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { isRefusal } from '../../kube/refusal.ts'
 import { claims, reports } from '../kinds.ts'
@@ -28,15 +30,14 @@ export async function storeChoice(
   address: string,
   network: Network,
 ): Promise<KubeObject> {
-  const { finalizers } = claim.metadata
   const metadata = {
     annotations: { [choiceAnnotation]: address, [networkAnnotation]: toNetworkText(network) },
-    finalizers: finalizers.includes(releaseAddressFinalizer) ? finalizers : [...finalizers, releaseAddressFinalizer],
+    finalizers: withFinalizer(claim, releaseAddressFinalizer),
   }
   return patchClaim(world, claim, { metadata })
 }
 
-/** T5: the report. Undefined when one of that name is there already; the cache then knows it. */
+/** T5: the report. Undefined when one of that name is there already: whose it is, is for the caller to read. */
 export async function createReport(
   world: World,
   claim: IPAddressClaim,
@@ -44,26 +45,23 @@ export async function createReport(
   address: string,
 ): Promise<KubeObject | undefined> {
   const { client, caches } = world
-  const { name, namespace } = claim.metadata
   try {
     const made = await client.create(reports, toIPAddressObject(claim, pool, address) as KubeObject)
     caches.reports.learn(made)
     return made
   } catch (error) {
     if (!isRefusal(error, 'AlreadyExists')) throw error
-    const found = await client.get(reports, { name, namespace })
-    if (found !== undefined) caches.reports.learn(found)
     return undefined
   }
 }
 
 /** T6: a report that was there before us gets its owners and our finalizer; its spec is what it was. */
 export async function adoptReport(world: World, report: IPAddress, claim: IPAddressClaim, pool: Pool): Promise<void> {
-  const { name, namespace, resourceVersion, uid, finalizers, ownerReferences } = report.metadata
+  const { name, namespace, resourceVersion, uid, ownerReferences } = report.metadata
   const labels = claim.clusterName === '' ? {} : { 'cluster.x-k8s.io/cluster-name': claim.clusterName }
   const metadata = {
     labels,
-    finalizers: finalizers.includes(protectAddressFinalizer) ? finalizers : [...finalizers, protectAddressFinalizer],
+    finalizers: withFinalizer(report, protectAddressFinalizer),
     ownerReferences: withOwners(ownerReferences, claim, pool),
   }
   const answer = await world.client.mergePatch(reports, { name, namespace }, { metadata }, { resourceVersion, uid })
@@ -91,7 +89,7 @@ export async function removeReport({ client, caches }: World, report: IPAddress)
   if (object !== undefined) caches.reports.learn(object)
   const live = report.isDeleting ? report : reportIn(object)
   if (live === undefined || live.metadata.uid !== uid) return
-  const finalizers = live.metadata.finalizers.filter(finalizer => finalizer !== protectAddressFinalizer)
+  const finalizers = withoutFinalizer(live, protectAddressFinalizer)
   if (finalizers.length === live.metadata.finalizers.length) return
   const version = { uid, resourceVersion: live.metadata.resourceVersion }
   await client.mergePatch(reports, { name, namespace }, { metadata: { finalizers } }, version)
@@ -115,7 +113,7 @@ export async function sweepAway(world: World, report: IPAddress): Promise<void> 
 
 /** T11: the claim may go. */
 export async function unguardClaim(world: World, claim: IPAddressClaim): Promise<void> {
-  const finalizers = claim.metadata.finalizers.filter(finalizer => finalizer !== releaseAddressFinalizer)
+  const finalizers = withoutFinalizer(claim, releaseAddressFinalizer)
   await patchClaim(world, claim, { metadata: { finalizers } })
   const { namespace, name, uid } = claim.metadata
   if (finalizers.length === 0) world.caches.claims.ended(`${namespace}/${name}`, uid)
@@ -137,10 +135,7 @@ async function patchClaim(
     if (!isRefusal(error, 'Conflict', 'NotFound')) throw error
     // The view is old, and may stay so for long. Whoever looks again on the same view takes the hold of a claim that is
     // gone again and again, and somebody else sees a stray again and again.
-    const seen = caches.claims.get(`${namespace}/${name}`)
-    const live = await client.get(claims, { name, namespace })
-    if (live === undefined) caches.claims.unlearn(`${namespace}/${name}`, seen)
-    else caches.claims.learn(live)
+    await lookAgain(client, claims, caches.claims, { name, namespace })
     throw error
   }
 }

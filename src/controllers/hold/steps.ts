@@ -5,6 +5,8 @@
 import { type Hold, type HoldSpec, toHoldObject, toQuarantinePatch, toRetakePatch } from '../../api/hold.ts'
 import type { Cache } from '../../kube/cache.ts'
 import type { Client } from '../../kube/client.ts'
+import { withFinalizer, withoutFinalizer } from '../../kube/finalizers.ts'
+import { lookAgain } from '../../kube/look-again.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { isRefusal } from '../../kube/refusal.ts'
 import { timestamp } from '../../kube/timestamp.ts'
@@ -47,13 +49,13 @@ export async function takeHold(world: HoldWorld, spec: HoldSpec): Promise<KubeOb
 /** T2: a hold that was found, not made, is touched before a choice rests on it: whoever saw it as a stray is too late. */
 export async function renewHold(world: HoldWorld, hold: Hold): Promise<void> {
   const annotations = { [renewedAnnotation]: new Date(world.clock.now()).toISOString() }
-  await patchHold(world, hold, { metadata: { annotations, finalizers: withFinalizer(hold) } })
+  await patchHold(world, hold, { metadata: { annotations, finalizers: withFinalizer(hold, holdFinalizer) } })
 }
 
 /** T3: out of quarantine, by its former owner. */
 export async function regainHold(world: HoldWorld, hold: Hold, spec: HoldSpec): Promise<void> {
   const patch = toRetakePatch(spec, timestamp(world.clock))
-  const metadata = { labels: { [claimUidLabel]: spec.claim.uid }, finalizers: withFinalizer(hold) }
+  const metadata = { labels: { [claimUidLabel]: spec.claim.uid }, finalizers: withFinalizer(hold, holdFinalizer) }
   await patchHold(world, hold, { ...patch, metadata })
 }
 
@@ -74,7 +76,7 @@ export async function quarantineHold(world: HoldWorld, hold: Hold, restSeconds: 
   const { clock } = world
   const patch = toQuarantinePatch(timestamp(clock), timestamp(clock, restSeconds * 1000))
   if (hold.metadata.deletionTimestamp !== undefined) return patchHold(world, hold, patch)
-  const finalizers = hold.metadata.finalizers.filter(finalizer => finalizer !== holdFinalizer)
+  const finalizers = withoutFinalizer(hold, holdFinalizer)
   return patchHold(world, hold, { ...patch, metadata: { finalizers } })
 }
 
@@ -82,7 +84,7 @@ export async function quarantineHold(world: HoldWorld, hold: Hold, restSeconds: 
 export async function expireHold(world: HoldWorld, hold: Hold): Promise<void> {
   const { name, uid, resourceVersion, deletionTimestamp } = hold.metadata
   if (deletionTimestamp !== undefined) {
-    const finalizers = hold.metadata.finalizers.filter(finalizer => finalizer !== holdFinalizer)
+    const finalizers = withoutFinalizer(hold, holdFinalizer)
     await patchHold(world, hold, { metadata: { finalizers } })
     if (finalizers.length === 0) world.caches.holds.ended(name, uid)
     return
@@ -104,11 +106,6 @@ export async function giveBackHold(world: HoldWorld, made: KubeObject): Promise<
   world.caches.holds.ended(name, uid)
 }
 
-function withFinalizer(hold: Hold): readonly string[] {
-  const { finalizers } = hold.metadata
-  return finalizers.includes(holdFinalizer) ? finalizers : [...finalizers, holdFinalizer]
-}
-
 async function patchHold({ client, caches }: HoldWorld, hold: Hold, patch: object): Promise<KubeObject> {
   const { name, uid, resourceVersion } = hold.metadata
   try {
@@ -118,10 +115,7 @@ async function patchHold({ client, caches }: HoldWorld, hold: Hold, patch: objec
   } catch (error) {
     if (!isRefusal(error, 'Conflict', 'NotFound')) throw error
     // The view is old, and may stay so for long: who looks again is to see what there is.
-    const seen = caches.holds.get(name)
-    const live = await client.get(holds, { name })
-    if (live === undefined) caches.holds.unlearn(name, seen)
-    else caches.holds.learn(live)
+    await lookAgain(client, holds, caches.holds, { name })
     throw error
   }
 }
