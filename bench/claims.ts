@@ -205,15 +205,23 @@ async function backlog(side: Side, pool: string, addresses: string): Promise<Arr
   const names = Array.from({ length: sizes.bare }, (_, i) => `${pool}-${i}`)
   await inParallel(names, 64, name => createClaim(side, name, pool))
   await quiet(side)
+  return accounted(side, names.length, async () => {
+    const cpu = stopwatchOfCpu(side)
+    const startedMs = performance.now()
+    await pausePool(side, pool, false)
+    await allBound(side, names, capMs[side.name])
+    return summary(side, names, () => startedMs, startedMs, cpu)
+  })
+}
+
+/** Says beside it what each claim cost everybody. */
+async function accounted<T>(side: Side, claims: number, work: () => Promise<T>): Promise<T> {
   const before = await requestsSoFar(side)
-  const cpu = stopwatchOfCpu(side)
   const all = new CpuOfAll(side)
-  const startedMs = performance.now()
-  await pausePool(side, pool, false)
-  await allBound(side, names, capMs[side.name])
-  say(`  processor time per claim: ${all.per(names.length)}`)
-  say(`  requests per claim: ${requestsPer(names.length, before, await requestsSoFar(side))}`)
-  return summary(side, names, () => startedMs, startedMs, cpu)
+  const result = await work()
+  say(`  processor time per claim: ${all.per(claims)}`)
+  say(`  requests per claim: ${requestsPer(claims, before, await requestsSoFar(side))}`)
+  return result
 }
 
 /** A program that has just started has not been compiled yet; a controller runs for weeks. */
@@ -245,15 +253,13 @@ async function measureFill(side: Side): Promise<void> {
   await inParallel(late, 16, name => createClaim(side, name, 'fill'))
   await quiet(side)
   say(`${side.name}: ${waiters} of them released, ${waiters} claims wait`)
-  const before = await requestsSoFar(side)
-  const all = new CpuOfAll(side)
-  const cpu = stopwatchOfCpu(side)
-  const startedMs = performance.now()
-  await inParallel(names.slice(0, waiters), 16, name => side.client.delete(claims, { name, namespace }))
-  await allBound(side, late, capMs[side.name])
-  say(`  processor time per claim: ${all.per(waiters)}`)
-  say(`  requests per claim: ${requestsPer(waiters, before, await requestsSoFar(side))}`)
-  const rebound = summary(side, late, () => startedMs, startedMs, cpu)
+  const rebound = await accounted(side, waiters, async () => {
+    const cpu = stopwatchOfCpu(side)
+    const startedMs = performance.now()
+    await inParallel(names.slice(0, waiters), 16, name => side.client.delete(claims, { name, namespace }))
+    await allBound(side, late, capMs[side.name])
+    return summary(side, late, () => startedMs, startedMs, cpu)
+  })
   reportArrivals(side.name, `release and re-bind of ${waiters} in a full pool`, rebound)
 }
 
@@ -291,11 +297,7 @@ async function measureHeld(side: Side): Promise<void> {
     if (isRestart) continue
     const names = Array.from({ length: count }, (_, i) => `beside-${level}-${i}`)
     say(`${side.name}: ${many(count)} claims beside ${many(level)} held addresses`)
-    const before = await requestsSoFar(side)
-    const all = new CpuOfAll(side)
-    const result = await arrivals(side, names, 'held', capMs[side.name])
-    say(`  processor time per claim: ${all.per(names.length)}`)
-    say(`  requests per claim: ${requestsPer(names.length, before, await requestsSoFar(side))}`)
+    const result = await accounted(side, names.length, () => arrivals(side, names, 'held', capMs[side.name]))
     held += result.bound
     reportArrivals(side.name, `${many(level)} held, claims by 16 clients`, result)
     report(side.name, `${many(level)} held, claims by 16 clients`, 'CPU ms/claim', result.cpuMsPerClaim)
