@@ -1,5 +1,5 @@
 // What is applied to a cluster so that the controller runs there, made from what the code itself goes by: roles from the
-// rights it uses, registrations from the reviews it answers, definitions from `config/crd`. Nothing of it is kept twice.
+// permissions it uses, registrations from the reviews it answers, definitions from `config/crd`. Nothing of it is kept twice.
 
 import { Document, isMap, stringify, type YAMLSeq } from 'yaml'
 import {
@@ -8,7 +8,7 @@ import {
   toValidatingConfiguration,
 } from '../../src/admission/registration.ts'
 import { needsConversion, ownDefinitions, withConversion } from '../../src/cli/definitions.ts'
-import { type Right, type RightScope, rights } from '../../src/cli/rights.ts'
+import { type Permission, type PermissionScope, permissions } from '../../src/cli/permissions.ts'
 
 export interface InstallOptions {
   readonly namespace: string
@@ -67,7 +67,7 @@ export function toDefinitions(options: InstallOptions): Manifest[] {
 
 export function toRBAC(options: InstallOptions): Manifest[] {
   const { namespace, watchedNamespace } = options
-  const everywhere: RightScope[] = watchedNamespace === '' ? ['cluster', 'watched'] : ['cluster']
+  const everywhere: PermissionScope[] = watchedNamespace === '' ? ['cluster', 'watched'] : ['cluster']
   return [
     { apiVersion: 'v1', kind: 'ServiceAccount', metadata: placed(options, 'controller') },
     role(options, 'ClusterRole', 'controller', undefined, everywhere),
@@ -208,17 +208,17 @@ function role(
   kind: 'Role' | 'ClusterRole',
   name: string,
   namespace: string | undefined,
-  scopes: readonly RightScope[],
+  scopes: readonly PermissionScope[],
 ): Manifest {
   const metadata = { ...named(options, name), ...(namespace !== undefined && { namespace }) }
-  return { apiVersion: rbacVersion, kind, metadata, rules: rightsOf(scopes).map(toRule) }
+  return { apiVersion: rbacVersion, kind, metadata, rules: permissionsOf(scopes).map(toRule) }
 }
 
-function rightsOf(scopes: readonly RightScope[]): Right[] {
-  return rights.filter(({ scope }) => scopes.includes(scope))
+function permissionsOf(scopes: readonly PermissionScope[]): Permission[] {
+  return permissions.filter(({ scope }) => scopes.includes(scope))
 }
 
-function toRule({ group, resources, verbs, names }: Right) {
+function toRule({ group, resources, verbs, names }: Permission) {
   return { apiGroups: [group], resources, ...(names && { resourceNames: names }), verbs }
 }
 
@@ -320,7 +320,7 @@ function isRole({ kind, rules }: Manifest): boolean {
 
 function explained(object: Manifest): string {
   const document = new Document(object, yamlStyle)
-  const reasons = new Map(rights.map(right => [JSON.stringify(toRule(right)), right.without]))
+  const reasons = new Map(permissions.map(permission => [JSON.stringify(toRule(permission)), permission.without]))
   const rules = object.rules as object[]
   const items = (document.get('rules') as YAMLSeq).items
   items.forEach((item, at) => {

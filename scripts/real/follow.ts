@@ -1,9 +1,9 @@
 // Every change of a kind on a real server, from now on, for whoever judges or measures what others write.
 
 import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError } from '../../src/kube/api-error.ts'
 import type { Client } from '../../src/kube/client.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
-import { Refusal } from '../../src/kube/refusal.ts'
 
 export interface Follower {
   readonly signal: AbortSignal
@@ -43,7 +43,7 @@ async function whenAsked<T>(ask: () => Promise<T>): Promise<T> {
     try {
       return await ask()
     } catch (error) {
-      if (!(error instanceof Refusal) || error.retryAfterMs === undefined) throw error
+      if (!(error instanceof ApiError) || error.retryAfterMs === undefined) throw error
       await delay(error.retryAfterMs)
     }
   }

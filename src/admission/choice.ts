@@ -7,13 +7,13 @@ import { type IPAddressClaim, parseIPAddressClaim, poolOfClaim } from '../api/ip
 import { choiceAnnotation, deleteForMoveAnnotation, requestedAddressAnnotation } from '../api/names.ts'
 import { isSameIP, parseIP } from '../ip/address.ts'
 import { isMalformed } from '../ip/malformed.ts'
-import { annotationChanges, type Condition, carries, hasAnnotation, isBound } from './conditions.ts'
 import { forbidden } from './fault.ts'
 import type { ClaimFacts } from './ip-address.ts'
+import { annotationChanges, carries, hasAnnotation, isBound, type MatchCondition } from './match-conditions.ts'
 import { allowed, type Ruling } from './ruling.ts'
 
 /** Mooring stores its choice before it says that the claim is bound: no claim waits for this question. */
-export const whenChoiceChanges: readonly Condition[] = [
+export const whenChoiceChanges: readonly MatchCondition[] = [
   { name: 'choice-changes', expression: annotationChanges(choiceAnnotation) },
   {
     name: 'claim-had-an-address',

@@ -7,9 +7,16 @@ import { globalPrefixPoolKind, prefixPoolKind } from '../api/prefix-pool.ts'
 import { isRecord } from '../api/shape.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { parseWish } from '../ipam/wish.ts'
-import { annotationChanges, type Condition, hasAnnotation, isCreated, namesNoGroup, specChanges } from './conditions.ts'
 import { changeFaults } from './immutable.ts'
 import { groupFaults } from './ip-address.ts'
+import {
+  annotationChanges,
+  hasAnnotation,
+  isCreated,
+  type MatchCondition,
+  namesNoGroup,
+  specChanges,
+} from './match-conditions.ts'
 import { allowed, type Ruling } from './ruling.ts'
 import { type Fields, fieldOf, specOf } from './spec.ts'
 
@@ -18,7 +25,7 @@ const wishes = [requestedAddressAnnotation, metal3RequestedAddressAnnotation]
 const whenCreated = [namesNoGroup, ...wishes.map(key => hasAnnotation('object', key))].join(' || ')
 const whenUpdated = [specChanges, ...wishes.map(annotationChanges)].join(' || ')
 
-export const whenClaimMatters: readonly Condition[] = [
+export const whenClaimMatters: readonly MatchCondition[] = [
   { name: 'claim-is-wrong-or-wishes', expression: `${isCreated} ? ${whenCreated} : ${whenUpdated}` },
 ]
 

@@ -5,9 +5,9 @@ import type { PoolReference } from '../api/ip-address-claim.ts'
 import { isRecord } from '../api/shape.ts'
 import { parseZonedIP } from '../ip/address.ts'
 import { isMalformed } from '../ip/malformed.ts'
-import { type Condition, isCreated, specChanges } from './conditions.ts'
 import { type Fault, invalid } from './fault.ts'
 import { changeFaults } from './immutable.ts'
+import { isCreated, type MatchCondition, specChanges } from './match-conditions.ts'
 import { allowed, type Ruling } from './ruling.ts'
 import { type Fields, fieldOf, integerAt, specOf, textAt } from './spec.ts'
 
@@ -22,7 +22,7 @@ export interface ClaimFacts {
 }
 
 /** Whether an address fits its claim cannot be said in CEL, and nobody is so trusted that it need not be asked. */
-export const whenAddressMatters: readonly Condition[] = [
+export const whenAddressMatters: readonly MatchCondition[] = [
   { name: 'address-is-new-or-changes', expression: `${isCreated} || ${specChanges}` },
 ]
 

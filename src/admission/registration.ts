@@ -63,24 +63,24 @@ function toConfiguration(type: Webhook['type'], kind: string, options: Registrat
 }
 
 function toWebhook(webhook: Webhook, address: ReviewAddress) {
-  const { name, path, when, isCourtesy } = webhook
+  const { name, path, when, failsOpen } = webhook
   return {
     name,
     clientConfig: clientConfig(address, path),
     rules: [ruleFor(webhook)],
     ...(when && { matchConditions: when }),
-    failurePolicy: isCourtesy ? 'Ignore' : 'Fail',
+    failurePolicy: failsOpen ? 'Ignore' : 'Fail',
     matchPolicy: 'Equivalent',
     sideEffects: 'None',
     admissionReviewVersions: ['v1', 'v1beta1'],
-    timeoutSeconds: isCourtesy ? courtesyTimeoutSeconds : timeoutSeconds,
+    timeoutSeconds: failsOpen ? courtesyTimeoutSeconds : timeoutSeconds,
   }
 }
 
-function ruleFor({ kind, operations, isCourtesy }: Webhook) {
+function ruleFor({ kind, operations, failsOpen }: Webhook) {
   const { group, version, plural, isNamespaced } = kind
   const scope = isNamespaced ? 'Namespaced' : 'Cluster'
-  return { apiGroups: [group], apiVersions: [isCourtesy ? '*' : version], operations, resources: [plural], scope }
+  return { apiGroups: [group], apiVersions: [failsOpen ? '*' : version], operations, resources: [plural], scope }
 }
 
 function clientConfig(address: ReviewAddress, path: string) {

@@ -47,7 +47,7 @@ function answerSafely(review: Fields, request: Fields, options: ReviewOptions): 
     return answer(request, options)
   } catch (error) {
     options.onError(error)
-    if (options.webhook.isCourtesy) return { allowed: true }
+    if (options.webhook.failsOpen) return { allowed: true }
     return no(failure(500, 'InternalError', 'the review failed; the fault is ours and was written down'))
   }
 }
@@ -64,7 +64,7 @@ function answer(request: Fields, { webhook, facts }: ReviewOptions): Answer {
   if (webhook.type === 'mutating') return defaulted(webhook.defaults(object), object)
   const known = facts()
   if (known === undefined) {
-    if (webhook.isCourtesy) return { allowed: true }
+    if (webhook.failsOpen) return { allowed: true }
     return no(failure(503, 'ServiceUnavailable', 'the objects of the cluster are still being listed: try again'))
   }
   const ruling = webhook.admit(pair.old, pair.next, known)
@@ -96,9 +96,9 @@ function objectsOf(operation: unknown, request: Fields): Pair | undefined {
   }
 }
 
-function isOfKind(object: Fields | undefined, { kind, isCourtesy }: Webhook): boolean {
+function isOfKind(object: Fields | undefined, { kind, failsOpen }: Webhook): boolean {
   if (object === undefined || object.kind !== kind.kind || typeof object.apiVersion !== 'string') return false
-  return object.apiVersion === apiVersionOf(kind) || (isCourtesy && object.apiVersion.startsWith(`${kind.group}/`))
+  return object.apiVersion === apiVersionOf(kind) || (failsOpen && object.apiVersion.startsWith(`${kind.group}/`))
 }
 
 function defaulted(defaults: Fields | undefined, object: Fields | undefined): Answer {

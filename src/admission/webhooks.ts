@@ -6,14 +6,14 @@ import { addressPoolKind, clusterAddressPoolKind } from '../api/address-pool.ts'
 import { globalInClusterPoolKind, inClusterPoolKind } from '../api/in-cluster-pool.ts'
 import { ipAddressKind } from '../api/ip-address.ts'
 import { ipAddressClaimKind } from '../api/ip-address-claim.ts'
-import type { Kind } from '../api/object.ts'
+import type { VersionedKind } from '../api/object.ts'
 import { globalPrefixPoolKind, prefixPoolKind } from '../api/prefix-pool.ts'
 import { admitAddressPool } from './address-pool.ts'
 import { admitChoice, whenChoiceChanges } from './choice.ts'
-import type { Condition } from './conditions.ts'
 import { admitInClusterPool } from './in-cluster-pool.ts'
 import { admitIPAddress, type ClaimFacts, whenAddressMatters } from './ip-address.ts'
 import { admitIPAddressClaim, whenClaimMatters } from './ip-address-claim.ts'
+import type { MatchCondition } from './match-conditions.ts'
 import type { PoolFacts } from './pool-facts.ts'
 import { admitPrefixPool, prefixPoolDefaults } from './prefix-pool.ts'
 import type { Ruling } from './ruling.ts'
@@ -32,13 +32,13 @@ export type Defaults = (object: unknown) => Fields | undefined
 interface Asked {
   readonly operations: readonly Operation[]
   /** All of them. */
-  readonly when?: readonly Condition[]
+  readonly when?: readonly MatchCondition[]
 }
 
 type Operation = 'CREATE' | 'UPDATE' | 'DELETE'
 
 interface WebhookPlace extends Asked {
-  readonly kind: Kind
+  readonly kind: VersionedKind
   readonly name: string
   readonly path: string
   /** Of a kind that belongs to Cluster API: where Cluster API is installed, it reviews these itself. */
@@ -47,7 +47,7 @@ interface WebhookPlace extends Asked {
    * Asked in every version of the kind, so that nothing is converted for it; and whoever cannot be reached, or does not
    * know, stands in nobody's way.
    */
-  readonly isCourtesy: boolean
+  readonly failsOpen: boolean
 }
 
 export type Webhook =
@@ -72,33 +72,33 @@ export const webhooks: readonly Webhook[] = [
   core(ipAddressKind('v1beta2'), admitIPAddress, whenAddressMatters),
 ]
 
-function validating(kind: Kind, admit: Admit): Webhook {
+function validating(kind: VersionedKind, admit: Admit): Webhook {
   const name = `validation.${kind.kind.toLowerCase()}.${kind.group}`
   const operations: readonly Operation[] = ['CREATE', 'UPDATE', 'DELETE']
   const path = pathFor('validate', kind)
-  return { type: 'validating', kind, name, path, admit, operations, isCore: false, isCourtesy: false }
+  return { type: 'validating', kind, name, path, admit, operations, isCore: false, failsOpen: false }
 }
 
 /** Whoever is deleted has nothing to fear here. */
-function core(kind: Kind, admit: Admit, when: readonly Condition[]): Webhook {
+function core(kind: VersionedKind, admit: Admit, when: readonly MatchCondition[]): Webhook {
   return { ...validating(kind, admit), operations: ['CREATE', 'UPDATE'], when, isCore: true }
 }
 
 /** Under a name and at a path of our own: beside what Cluster API has under the names of the kind. */
-function courtesy(kind: Kind, subject: string, admit: Admit, asked: Asked): Webhook {
+function courtesy(kind: VersionedKind, subject: string, admit: Admit, asked: Asked): Webhook {
   const name = `${subject}.${kind.kind.toLowerCase()}.mooring.dev`
   const path = `/validate-mooring-dev-${kind.kind.toLowerCase()}-${subject}`
-  return { type: 'validating', kind, name, path, admit, ...asked, isCore: false, isCourtesy: true }
+  return { type: 'validating', kind, name, path, admit, ...asked, isCore: false, failsOpen: true }
 }
 
-function mutating(kind: Kind, defaults: Defaults): Webhook {
+function mutating(kind: VersionedKind, defaults: Defaults): Webhook {
   const name = `default.${kind.kind.toLowerCase()}.${kind.group}`
   const operations: readonly Operation[] = ['CREATE', 'UPDATE']
   const path = pathFor('mutate', kind)
-  return { type: 'mutating', kind, name, path, defaults, operations, isCore: false, isCourtesy: false }
+  return { type: 'mutating', kind, name, path, defaults, operations, isCore: false, failsOpen: false }
 }
 
 /** `/validate-ipam-cluster-x-k8s-io-v1alpha2-inclusterippool`. */
-function pathFor(verb: string, { group, version, kind }: Kind): string {
+function pathFor(verb: string, { group, version, kind }: VersionedKind): string {
   return `/${verb}-${group.replaceAll('.', '-')}-${version}-${kind.toLowerCase()}`
 }

@@ -7,10 +7,10 @@
 
 import type { Hold } from '../api/hold.ts'
 import { poolOfClaim } from '../api/ip-address-claim.ts'
-import { choiceAnnotation, ipamGroup, networkAnnotation } from '../api/names.ts'
-import { claims as claimKind, holds as holdKind } from '../controllers/kinds.ts'
-import { claimOf, holdOf, reportOf } from '../controllers/parsed.ts'
-import { isInScope, isInView, type Scope } from '../controllers/scope.ts'
+import { choiceAnnotation, ipamGroup, subnetAnnotation } from '../api/names.ts'
+import { claims as claimKind, holds as holdKind } from '../controllers/office/kinds.ts'
+import { claimOf, holdOf, reportOf } from '../controllers/office/parsed.ts'
+import { isInScope, isInView, type Scope } from '../controllers/office/scope.ts'
 import { isSameIP, parseIP } from '../ip/address.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { poolText } from '../ipam/refusal.ts'
@@ -20,7 +20,7 @@ import type { Listed } from './in-cluster.ts'
 import type { Verdict } from './verdict.ts'
 
 /** What only Mooring writes on a claim. */
-const ours = [choiceAnnotation, networkAnnotation]
+const ours = [choiceAnnotation, subnetAnnotation]
 
 export interface Return {
   readonly verdicts: readonly Verdict[]

@@ -5,14 +5,14 @@ import { parseIPAddress } from '../api/ip-address.ts'
 import { parseIPAddressClaim } from '../api/ip-address-claim.ts'
 import { type Metadata, metadataOf } from '../api/object.ts'
 import { childOf, shapeOf } from '../api/shape.ts'
-import * as kinds from '../controllers/kinds.ts'
-import { holdOf } from '../controllers/parsed.ts'
-import type { Scope } from '../controllers/scope.ts'
+import * as kinds from '../controllers/office/kinds.ts'
+import { holdOf } from '../controllers/office/parsed.ts'
+import type { Scope } from '../controllers/office/scope.ts'
 import { isMalformed } from '../ip/malformed.ts'
+import { isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import { leases } from '../kube/lease.ts'
 import { defineKind, type Kind, type KubeObject, keyOf } from '../kube/object.ts'
-import { isRefusal } from '../kube/refusal.ts'
 import type { Listed } from './in-cluster.ts'
 import { type Metal3Address, metal3Group, parseMetal3Address, parseMetal3Pool } from './metal3.ts'
 import type { Metal3Objects } from './metal3-translation.ts'
@@ -29,7 +29,7 @@ async function listAll(client: Client, kind: Kind, { namespace }: Scope): Promis
   try {
     return (await client.list(kind, kind.namespaced && namespace !== '' ? { namespace } : {})).items
   } catch (error) {
-    if (isRefusal(error, 'NotInstalled')) return []
+    if (isApiError(error, 'NotInstalled')) return []
     throw error
   }
 }

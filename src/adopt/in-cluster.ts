@@ -18,10 +18,10 @@ import {
   showingOfClaim,
   showingOfReport,
 } from '../controllers/capi/world.ts'
-import { Ledger } from '../controllers/ledger.ts'
-import { claimOf, reportOf } from '../controllers/parsed.ts'
-import { isInScope, type Scope } from '../controllers/scope.ts'
-import { findPool, followHolds, readPool } from '../controllers/views.ts'
+import { Ledger } from '../controllers/office/ledger.ts'
+import { claimOf, reportOf } from '../controllers/office/parsed.ts'
+import { isInScope, type Scope } from '../controllers/office/scope.ts'
+import { findPool, followHolds, readPool } from '../controllers/office/views.ts'
 import { parseIP } from '../ip/address.ts'
 import { firstIP } from '../ip/cidr.ts'
 import { isMalformed } from '../ip/malformed.ts'

@@ -4,7 +4,7 @@
 
 import { parseAddressPool } from '../api/address-pool.ts'
 import { toPool } from '../api/to-pool.ts'
-import { pools as poolKinds } from '../controllers/kinds.ts'
+import { pools as poolKinds } from '../controllers/office/kinds.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { overlapsSet } from '../ip/range-set.ts'
 import type { Client } from '../kube/client.ts'

@@ -4,7 +4,7 @@ import type { IP } from '../ip/address.ts'
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
 import { inClusterToPool, secondsMax } from './in-cluster-pool.ts'
 import { mooringGroup } from './names.ts'
-import { apiVersionOf, type Kind, type Metadata, metadataOf } from './object.ts'
+import { apiVersionOf, type Metadata, metadataOf, type VersionedKind } from './object.ts'
 import {
   addressIn,
   type OverlapPolicy,
@@ -31,7 +31,7 @@ import {
 } from './shape.ts'
 import { isSpaceName, spaceOfPool } from './space.ts'
 
-export const addressPoolKind: Kind = {
+export const addressPoolKind: VersionedKind = {
   group: mooringGroup,
   version: 'v1alpha1',
   kind: 'AddressPool',
@@ -39,7 +39,7 @@ export const addressPoolKind: Kind = {
   isNamespaced: true,
 }
 
-export const clusterAddressPoolKind: Kind = {
+export const clusterAddressPoolKind: VersionedKind = {
   group: mooringGroup,
   version: 'v1alpha1',
   kind: 'ClusterAddressPool',
@@ -67,7 +67,7 @@ export interface AddressPoolSpec {
 }
 
 export interface AddressPool {
-  readonly kind: Kind
+  readonly kind: VersionedKind
   readonly metadata: Metadata
   readonly spec: AddressPoolSpec
 }

@@ -10,10 +10,10 @@ import { firstIP } from '../ip/cidr.ts'
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
 import { isScope, toScopedName } from '../ip/object-name.ts'
 import { mooringGroup } from './names.ts'
-import { apiVersionOf, type Identity, identityOf, type Kind, type Metadata, metadataOf } from './object.ts'
+import { apiVersionOf, type Identity, identityOf, type Metadata, metadataOf, type VersionedKind } from './object.ts'
 import { childOf, has, integerOf, malformedBy, oneOf, requiredText, type Shape, shapeOf, textOf } from './shape.ts'
 
-const holdKind: Kind = {
+const holdKind: VersionedKind = {
   group: mooringGroup,
   version: 'v1alpha1',
   kind: 'Hold',

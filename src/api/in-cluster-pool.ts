@@ -7,12 +7,12 @@ import { firstIP, lastIP, parseCIDR } from '../ip/cidr.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { parseEntry } from '../ip/range.ts'
 import { conversionDataAnnotation, ipamGroup } from './names.ts'
-import { apiVersionOf, type Kind, type Metadata, metadataOf } from './object.ts'
+import { apiVersionOf, type Metadata, metadataOf, type VersionedKind } from './object.ts'
 import { addressIn, familyOf, type Pool, poolOf, setOf } from './pool.ts'
 import { childOf, flagOf, has, integerOf, isRecord, malformedBy, shapeOf, textOf, textsOf } from './shape.ts'
 import { spaceOfPool } from './space.ts'
 
-export const inClusterPoolKind: Kind = {
+export const inClusterPoolKind: VersionedKind = {
   group: ipamGroup,
   version: 'v1alpha2',
   kind: 'InClusterIPPool',
@@ -20,7 +20,7 @@ export const inClusterPoolKind: Kind = {
   isNamespaced: true,
 }
 
-export const globalInClusterPoolKind: Kind = {
+export const globalInClusterPoolKind: VersionedKind = {
   group: ipamGroup,
   version: 'v1alpha2',
   kind: 'GlobalInClusterIPPool',
@@ -39,7 +39,7 @@ export interface InClusterPoolSpec {
 }
 
 export interface InClusterPool {
-  readonly kind: Kind
+  readonly kind: VersionedKind
   readonly metadata: Metadata
   readonly spec: InClusterPoolSpec
 }

@@ -10,16 +10,23 @@ import {
   clusterNameLabel,
   ipamGroup,
   metal3RequestedAddressAnnotation,
-  networkAnnotation,
   requestedAddressAnnotation,
+  subnetAnnotation,
 } from './names.ts'
-import { hasPausedAnnotation, type Identity, isDeleting, type Kind, type Metadata, metadataOf } from './object.ts'
+import {
+  hasPausedAnnotation,
+  type Identity,
+  isDeleting,
+  type Metadata,
+  metadataOf,
+  type VersionedKind,
+} from './object.ts'
 import { childOf, has, malformedBy, ownText, requiredText, shapeOf, textOf } from './shape.ts'
 import { poolKindOf } from './to-pool.ts'
 
 export type IPAMVersion = 'v1beta2' | 'v1beta1'
 
-export const ipAddressClaimKind = (version: IPAMVersion): Kind => ({
+export const ipAddressClaimKind = (version: IPAMVersion): VersionedKind => ({
   group: ipamGroup,
   version,
   kind: 'IPAddressClaim',
@@ -42,7 +49,7 @@ export interface IPAddressClaim {
   /** The stored choice as it stands there: it may have come from anywhere, so it is judged when it is used. */
   readonly choice: string | undefined
   /** What was stored beside the choice, as it stands there. */
-  readonly network: string | undefined
+  readonly subnet: string | undefined
   /** What its author asked for, as typed. */
   readonly requested: string | undefined
   /** The IPAddress its status names; empty if none. */
@@ -73,7 +80,7 @@ export function parseIPAddressClaim(object: unknown): IPAddressClaim | Malformed
     },
     clusterName: textOf(spec, 'clusterName') || ownText(labels, clusterNameLabel) || '',
     choice: annotation(choiceAnnotation),
-    network: annotation(networkAnnotation),
+    subnet: annotation(subnetAnnotation),
     requested: annotation(requestedAddressAnnotation) ?? annotation(metal3RequestedAddressAnnotation),
     addressName: textOf(childOf(status, 'addressRef'), 'name') ?? '',
     // Older definitions of v1beta1 keep conditions in the old place alone.

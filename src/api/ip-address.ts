@@ -5,11 +5,11 @@ import { bitsOf, parseIP } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import type { IPAddressClaim, IPAMVersion, PoolReference } from './ip-address-claim.ts'
 import { clusterNameLabel, ipamGroup, protectAddressFinalizer } from './names.ts'
-import { isDeleting, type Kind, type Metadata, metadataOf, type OwnerReference } from './object.ts'
+import { isDeleting, type Metadata, metadataOf, type OwnerReference, type VersionedKind } from './object.ts'
 import type { Pool } from './pool.ts'
 import { childOf, integerOf, malformedBy, requiredText, shapeOf, textOf } from './shape.ts'
 
-export const ipAddressKind = (version: IPAMVersion): Kind => ({
+export const ipAddressKind = (version: IPAMVersion): VersionedKind => ({
   group: ipamGroup,
   version,
   kind: 'IPAddress',
@@ -54,7 +54,7 @@ export function parseIPAddress(object: unknown): IPAddress | Malformed {
 }
 
 /** What a report says beside the address. */
-export interface Network {
+export interface Subnet {
   readonly prefix: number
   /** Empty where there is none. */
   readonly gateway: string
@@ -64,22 +64,22 @@ export interface Network {
  * What the report of a claim says: what it said before, else what the pool says now. A report cannot be changed, so a
  * second one, made after a deletion or where the claim was moved to, must equal the first, whatever became of the pool.
  */
-export function networkOf({ network }: Pick<IPAddressClaim, 'network'>, pool: Pool): Network {
-  const [prefix = '', gateway = '', ...rest] = network?.split(' via ') ?? []
+export function subnetOf({ subnet }: Pick<IPAddressClaim, 'subnet'>, pool: Pool): Subnet {
+  const [prefix = '', gateway = '', ...rest] = subnet?.split(' via ') ?? []
   const isLength = /^\d{1,3}$/.test(prefix) && Number(prefix) <= bitsOf(pool.family)
   const isGateway = gateway === '' || !isMalformed(parseIP(gateway))
   if (isLength && isGateway && rest.length === 0) return { prefix: Number(prefix), gateway }
   return { prefix: pool.prefix, gateway: pool.gatewayText }
 }
 
-export function toNetworkText({ prefix, gateway }: Network): string {
+export function toSubnetText({ prefix, gateway }: Subnet): string {
   return gateway === '' ? String(prefix) : `${prefix} via ${gateway}`
 }
 
 /** The object to create for a claim. `address` is canonical; an empty gateway is left out, the schema refuses "". */
 export function toIPAddressObject(claim: IPAddressClaim, pool: Pool, address: string) {
   const { name, namespace } = claim.metadata
-  const { prefix, gateway } = networkOf(claim, pool)
+  const { prefix, gateway } = subnetOf(claim, pool)
   return {
     apiVersion: `${ipamGroup}/${claim.version}`,
     kind: 'IPAddress',

@@ -18,7 +18,7 @@ export const protectPoolFinalizer = 'ipam.cluster.x-k8s.io/ProtectPool'
 /** On a claim: the choice made for it, canonical. Once there it never changes for that claim's uid. */
 export const choiceAnnotation = 'mooring.dev/address'
 /** On a claim, beside the choice: the prefix length and gateway that its IPAddress says, as `24 via 10.0.0.1` or `24`. */
-export const networkAnnotation = 'mooring.dev/network'
+export const subnetAnnotation = 'mooring.dev/subnet'
 /** On a claim, by its author: the address it would like to have. */
 export const requestedAddressAnnotation = 'mooring.dev/requested-address'
 /** The same wish in the words of Metal3's IP address manager, so that its claims need no edit. */

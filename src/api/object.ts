@@ -5,7 +5,7 @@ import { pausedAnnotation } from './names.ts'
 import { flagOf, has, integerOf, requiredText, type Shape, shapesOf, textMapOf, textOf, textsOf } from './shape.ts'
 
 /** A kind as it is addressed: `/apis/<group>/<version>/[namespaces/<ns>/]<plural>`. */
-export interface Kind {
+export interface VersionedKind {
   readonly group: string
   readonly version: string
   readonly kind: string
@@ -13,7 +13,7 @@ export interface Kind {
   readonly isNamespaced: boolean
 }
 
-export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
+export const apiVersionOf = ({ group, version }: Pick<VersionedKind, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`
 
 export interface OwnerReference {

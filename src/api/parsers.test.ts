@@ -5,7 +5,7 @@ import { parseAddressPool } from './address-pool.ts'
 import { parseCluster } from './cluster.ts'
 import { parseHold } from './hold.ts'
 import { parseInClusterPool } from './in-cluster-pool.ts'
-import { parseIPAddress, toIPAddressObject, toNetworkText, withOwners } from './ip-address.ts'
+import { parseIPAddress, toIPAddressObject, toSubnetText, withOwners } from './ip-address.ts'
 import { claimReference, parseIPAddressClaim, poolOfClaim, toClaimStatus } from './ip-address-claim.ts'
 import { parsePrefixPool } from './prefix-pool.ts'
 import { toPool } from './to-pool.ts'
@@ -210,16 +210,16 @@ describe('a report', () => {
   })
 
   test('says the same a second time, whatever became of its pool', () => {
-    const said = (network: string) =>
-      toIPAddressObject(aClaim({}, { annotations: { 'mooring.dev/network': network } }), pool, '10.0.0.2').spec
+    const said = (subnet: string) =>
+      toIPAddressObject(aClaim({}, { annotations: { 'mooring.dev/subnet': subnet } }), pool, '10.0.0.2').spec
     expect(said('16 via 10.0.0.1')).toMatchObject({ prefix: 16, gateway: '10.0.0.1' })
     expect(said('16')).not.toHaveProperty('gateway')
     for (const nonsense of ['x', '33', '24 via', '24 via nowhere', '24 via 10.0.0.1 via 10.0.0.2', '-1']) {
       expect(said(nonsense), nonsense).toMatchObject({ prefix: 24 })
       expect(said(nonsense), nonsense).not.toHaveProperty('gateway')
     }
-    expect(toNetworkText({ prefix: 24, gateway: '10.0.0.1' })).toBe('24 via 10.0.0.1')
-    expect(toNetworkText({ prefix: 24, gateway: '' })).toBe('24')
+    expect(toSubnetText({ prefix: 24, gateway: '10.0.0.1' })).toBe('24 via 10.0.0.1')
+    expect(toSubnetText({ prefix: 24, gateway: '' })).toBe('24')
   })
 
   test('keeps the owners of strangers in front and refreshes its own where they stand', () => {

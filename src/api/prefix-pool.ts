@@ -4,12 +4,12 @@
 import { bitsOf } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { ipamGroup } from './names.ts'
-import { apiVersionOf, type Kind, type Metadata, metadataOf } from './object.ts'
+import { apiVersionOf, type Metadata, metadataOf, type VersionedKind } from './object.ts'
 import { addressIn, familyOf, type Pool, poolOf, setOf } from './pool.ts'
 import { childOf, integerOf, malformedBy, shapeOf, textOf, textsOf } from './shape.ts'
 import { spaceOfPool } from './space.ts'
 
-export const prefixPoolKind: Kind = {
+export const prefixPoolKind: VersionedKind = {
   group: ipamGroup,
   version: 'v1alpha2',
   kind: 'InClusterPrefixPool',
@@ -17,7 +17,7 @@ export const prefixPoolKind: Kind = {
   isNamespaced: true,
 }
 
-export const globalPrefixPoolKind: Kind = {
+export const globalPrefixPoolKind: VersionedKind = {
   group: ipamGroup,
   version: 'v1alpha2',
   kind: 'GlobalInClusterPrefixPool',
@@ -35,7 +35,7 @@ export interface PrefixPoolSpec {
 }
 
 export interface PrefixPool {
-  readonly kind: Kind
+  readonly kind: VersionedKind
   readonly metadata: Metadata
   readonly spec: PrefixPoolSpec
 }

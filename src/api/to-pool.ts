@@ -3,13 +3,13 @@
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
 import { addressPoolKind, addressToPool, clusterAddressPoolKind, parseAddressPool } from './address-pool.ts'
 import { globalInClusterPoolKind, inClusterPoolKind, inClusterToPool, parseInClusterPool } from './in-cluster-pool.ts'
-import { apiVersionOf, type Identity, type Kind } from './object.ts'
+import { apiVersionOf, type Identity, type VersionedKind } from './object.ts'
 import type { Pool } from './pool.ts'
 import { globalPrefixPoolKind, parsePrefixPool, prefixPoolKind, prefixToPool } from './prefix-pool.ts'
 import { isRecord } from './shape.ts'
 
 /** Every kind of pool that claims may name. */
-export const poolKinds: readonly Kind[] = [
+export const poolKinds: readonly VersionedKind[] = [
   addressPoolKind,
   clusterAddressPoolKind,
   inClusterPoolKind,
@@ -19,7 +19,7 @@ export const poolKinds: readonly Kind[] = [
 ]
 
 /** The kind that a reference names, if it is one of ours: claims on other pools are somebody else's business. */
-export function poolKindOf({ apiGroup, kind }: Pick<Identity, 'apiGroup' | 'kind'>): Kind | undefined {
+export function poolKindOf({ apiGroup, kind }: Pick<Identity, 'apiGroup' | 'kind'>): VersionedKind | undefined {
   return poolKinds.find(known => known.group === apiGroup && known.kind === kind)
 }
 

@@ -9,12 +9,12 @@ import { keepAddresses } from '../adopt/keep.ts'
 import { metal3Lease } from '../adopt/metal3.ts'
 import { byAddress, translateMetal3 } from '../adopt/metal3-translation.ts'
 import { countOutcomes, isRefused, type Verdict } from '../adopt/verdict.ts'
+import { ApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import type { KubeObject } from '../kube/object.ts'
-import { Refusal } from '../kube/refusal.ts'
 import { connect } from './connect.ts'
 import { exitCodes, Failure } from './failure.ts'
-import { leaseName } from './rights.ts'
+import { leaseName } from './permissions.ts'
 
 export interface AdoptOptions {
   readonly from?: string
@@ -55,7 +55,7 @@ export async function adopt(options: AdoptOptions, print: (text: string) => void
   try {
     return await adoptWith({ client: connected.client, nowMs: Date.now(), ownLease: leaseName }, options, print)
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof ApiError)) throw error
     throw new Failure(exitCodes.environment, error.message, 'Check the kubeconfig, and the rights of its user.', {
       cause: error,
     })

@@ -9,7 +9,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { startEdge } from '../admission/edge.ts'
-import { claims, clusters, holds, pools, reports } from '../controllers/kinds.ts'
+import { claims, clusters, holds, pools, reports } from '../controllers/office/kinds.ts'
 import { Election } from '../kube/lease.ts'
 import { realClock } from '../runtime/clock.ts'
 import { createLog, type Log } from '../telemetry/log.ts'
@@ -22,7 +22,7 @@ import { refuseOpenProfiles, serveDiagnostics } from './diagnostics.ts'
 import { exitCodes, Failure } from './failure.ts'
 import { parseBindAddress } from './host-port.ts'
 import { bind, type Page, type Pages, servePages } from './listen.ts'
-import { leaseName, singleRights } from './rights.ts'
+import { leaseName, singlePermissions } from './permissions.ts'
 import { type CertificateFiles, createCertificateFiles } from './serving-certificate.ts'
 import { StartUpChecks, type WantedKind } from './start-up-checks.ts'
 import { parseTLS, type TLSChoice } from './tls.ts'
@@ -144,13 +144,13 @@ function createChecks({ options, connected, log }: Parts): StartUpChecks {
     ...pools.map(kind => ({ kind, isNeeded: false, comesWith: ours })),
     ...[claims, reports, clusters].map(kind => ({ kind, isNeeded: false, comesWith: clusterAPI })),
   ]
-  const rights = singleRights({
+  const permissions = singlePermissions({
     watchedNamespace: options.namespace,
     ownNamespace: options.leaderElectNamespace ?? connected.namespace,
     isElecting: options.leaderElect,
     isDiagnosing: !options.insecureDiagnostics && options.diagnosticsAddress !== nowhere,
   })
-  return new StartUpChecks({ client: connected.client, served: connected.served, clock, log, kinds, rights })
+  return new StartUpChecks({ client: connected.client, served: connected.served, clock, log, kinds, permissions })
 }
 
 function createElection({ options, connected, log }: Parts): { election?: Election; ended: Promise<Failure> } {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { holds, pools } from '../controllers/kinds.ts'
+import { holds, pools } from '../controllers/office/kinds.ts'
+import { ApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import type { Kind } from '../kube/object.ts'
-import { Refusal } from '../kube/refusal.ts'
 import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
 import { createLog } from '../telemetry/log.ts'
-import type { SingleRight } from './rights.ts'
+import type { SinglePermission } from './permissions.ts'
 import { StartUpChecks } from './start-up-checks.ts'
 
-const patch: SingleRight = {
+const patch: SinglePermission = {
   verb: 'patch',
   group: 'mooring.dev',
   resource: 'holds',
@@ -16,7 +16,13 @@ const patch: SingleRight = {
   without: 'nothing is held',
   isNeeded: true,
 }
-const event: SingleRight = { ...patch, verb: 'create', resource: 'events', without: 'nothing is told', isNeeded: false }
+const event: SinglePermission = {
+  ...patch,
+  verb: 'create',
+  resource: 'events',
+  without: 'nothing is told',
+  isNeeded: false,
+}
 
 function aCluster() {
   const clock = new VirtualClock()
@@ -27,8 +33,8 @@ function aCluster() {
   const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
   const create = async (_: Kind, object: object) => {
     cluster.questions++
-    if (cluster.isAway) throw new Refusal('no answer', { reason: 'Unreachable', code: 0 })
-    const { resourceAttributes } = (object as { spec: { resourceAttributes: SingleRight } }).spec
+    if (cluster.isAway) throw new ApiError('no answer', { reason: 'Unreachable', code: 0 })
+    const { resourceAttributes } = (object as { spec: { resourceAttributes: SinglePermission } }).spec
     return { ...object, status: { allowed: allowed.has(`${resourceAttributes.verb} ${resourceAttributes.resource}`) } }
   }
   const [pool] = pools
@@ -41,7 +47,7 @@ function aCluster() {
       { kind: holds, isNeeded: true, comesWith: 'us' },
       ...(pool === undefined ? [] : [{ kind: pool, isNeeded: false, comesWith: 'us' }]),
     ],
-    rights: [patch, event],
+    permissions: [patch, event],
   })
   const stop = new AbortController()
   // The story first says what is missing.
@@ -57,7 +63,10 @@ describe('checks at the start', () => {
     expect(checks.reasons()).toEqual(['it was not checked yet what is there in the cluster'])
     await settle()
     expect(checks.reasons()).toEqual([])
-    expect(levels(lines)).toEqual(['info: a kind is missing', 'info: every kind and right that is needed is there'])
+    expect(levels(lines)).toEqual([
+      'info: a kind is missing',
+      'info: every kind and permission that is needed is there',
+    ])
     served.set('addresspools', ['v1alpha1'])
     await clock.advance(10_000)
     expect(levels(lines).at(-1)).toBe('info: what was missing is there now')
@@ -78,9 +87,13 @@ describe('checks at the start', () => {
     })
     const before = cluster.questions
     await clock.advance(60_000)
-    // One right is missing, and nothing was said twice.
+    // One permission is missing, and nothing was said twice.
     expect(cluster.questions - before).toBe(30)
-    expect(levels(lines)).toEqual(['error: a kind is missing', 'info: a kind is missing', 'error: a right is missing'])
+    expect(levels(lines)).toEqual([
+      'error: a kind is missing',
+      'info: a kind is missing',
+      'error: a permission is missing',
+    ])
     expect(hasPassed).toBe(false)
     served.set('holds', ['v1alpha1'])
     allowed.add('patch holds')
@@ -88,7 +101,7 @@ describe('checks at the start', () => {
     expect(hasPassed).toBe(true)
   })
 
-  test('a right that is only missed is told as an error, and does not hold anything up', async () => {
+  test('a permission that is only missed is told as an error, and does not hold anything up', async () => {
     const { checks, lines, allowed } = aCluster()
     allowed.delete('create events')
     await settle()

@@ -1,14 +1,14 @@
-// Is everything there that the controller needs: kinds, and rights? Asked before the first pass and until nothing is missing;
+// Is everything there that the controller needs: kinds, and permissions? Asked before the first pass and until nothing is missing;
 // each thing that is missing is said once, with what to do about it, and once more when it has come. A process that lacks
 // something it needs neither leads nor passes; one that lacks a kind it can do without works, and sees it when it comes.
 
+import { isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import { defineKind, type Kind, type KubeObject, nameOfKind } from '../kube/object.ts'
-import { isRefusal } from '../kube/refusal.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import { Waiters } from '../runtime/waiters.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
-import { nameOfResource, type SingleRight } from './rights.ts'
+import { nameOfResource, type SinglePermission } from './permissions.ts'
 
 export interface StartUpChecksOptions {
   readonly client: Pick<Client, 'create'>
@@ -17,7 +17,7 @@ export interface StartUpChecksOptions {
   readonly clock: Clock
   readonly log: Log
   readonly kinds: readonly WantedKind[]
-  readonly rights: readonly SingleRight[]
+  readonly permissions: readonly SinglePermission[]
 }
 
 export interface WantedKind {
@@ -41,7 +41,7 @@ export interface Lack {
 
 /** What is missing is asked for again, and nothing else. */
 const askAgainMs = 2_000
-/** A right that was taken away later is noticed by whoever needs it; this is for who looks at `/readyz`. */
+/** A permission that was taken away later is noticed by whoever needs it; this is for who looks at `/readyz`. */
 const lookAgainMs = 10 * 60_000
 /** Questions under way at once. */
 const questionsMax = 8
@@ -68,10 +68,10 @@ export class StartUpChecks {
 
   /** Looks again and again until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, kinds, rights } = this.#options
+    const { clock, kinds, permissions } = this.#options
     const everything: readonly Question[] = [
       ...kinds.map(wanted => () => this.#lookForKind(wanted)),
-      ...rights.map(right => () => this.#askForRight(right)),
+      ...permissions.map(permission => () => this.#askForPermission(permission)),
     ]
     let open = everything
     while (!signal.aborted) {
@@ -102,8 +102,8 @@ export class StartUpChecks {
     }
   }
 
-  async #askForRight(right: SingleRight): Promise<Lack | undefined> {
-    const { verb, group, resource, subresource, name, namespace, without, isNeeded } = right
+  async #askForPermission(permission: SinglePermission): Promise<Lack | undefined> {
+    const { verb, group, resource, subresource, name, namespace, without, isNeeded } = permission
     const resourceAttributes = { verb, group, resource, subresource, name, namespace }
     const { status } = await this.#options.client.create(selfReviews, {
       apiVersion: 'authorization.k8s.io/v1',
@@ -112,11 +112,11 @@ export class StartUpChecks {
       spec: { resourceAttributes },
     })
     if (status?.allowed === true) return undefined
-    const what = nameOfResource(right)
+    const what = nameOfResource(permission)
     const where = namespace === '' ? '' : ` in namespace ${namespace}`
     return {
-      key: `right ${verb} ${what} ${namespace} ${name ?? ''}`,
-      sentence: 'a right is missing',
+      key: `permission ${verb} ${what} ${namespace} ${name ?? ''}`,
+      sentence: 'a permission is missing',
       fields: {
         verb,
         resource: what,
@@ -139,8 +139,8 @@ export class StartUpChecks {
     const now = new Set(lacks.map(({ key }) => key))
     for (const { key, sentence, fields, isNeeded } of lacks) {
       if (before.has(key)) continue
-      // A kind that can come later needs nobody; every missing right does.
-      if (isNeeded || key.startsWith('right ')) log.error(sentence, fields)
+      // A kind that can come later needs nobody; every missing permission does.
+      if (isNeeded || key.startsWith('permission ')) log.error(sentence, fields)
       else log.info(sentence, fields)
     }
     for (const [key, { fields }] of before) {
@@ -149,7 +149,7 @@ export class StartUpChecks {
     const wasLacking = this.#lacks === undefined || this.reasons().length > 0
     this.#lacks = lacks
     if (!wasLacking || this.reasons().length > 0) return
-    log.info('every kind and right that is needed is there')
+    log.info('every kind and permission that is needed is there')
     this.#waiting.tell()
   }
 }
@@ -170,7 +170,7 @@ const selfReviews = defineKind<SelfReview>({
 const unansweredKey = 'answer'
 
 function toUnanswered(error: unknown): Lack {
-  const advice = isRefusal(error, 'Unauthorized')
+  const advice = isApiError(error, 'Unauthorized')
     ? 'The account it speaks as is not known to the API server.'
     : 'Look whether the API server is reached from here.'
   return {

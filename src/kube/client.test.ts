@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { verdictOf } from '../runtime/verdict.ts'
+import { retryPolicyOf } from '../runtime/retry-policy.ts'
 import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
+import { type ApiError, outcomeOf, type Reason } from './api-error.ts'
 import { type Client, createClient } from './client.ts'
 import { createDiscovery, firstVersion } from './discovery.ts'
 import { defineKind, type KubeObject } from './object.ts'
-import { outcomeOf, type Reason, type Refusal } from './refusal.ts'
 import { type Wire, WireError, type WireRequest, type WireResponse } from './wire.ts'
 
 const holds = defineKind<KubeObject & { spec?: object }>({
@@ -38,22 +38,22 @@ const write = (client: Client) => client.mergePatch(holds, { name: 'a' }, { spec
 const read = (client: Client) => client.list(holds)
 
 describe('a refusal', () => {
-  test.each<[string, WireResponse, Reason, Partial<Refusal>]>([
+  test.each<[string, WireResponse, Reason, Partial<ApiError>]>([
     [
       'an object that is missing',
       failure(404, 'NotFound', { name: 'a', kind: 'holds' }),
       'NotFound',
-      { verdict: { kind: 'look-again' } },
+      { retryPolicy: { kind: 'stale' } },
     ],
     [
       'a path that is not served',
       { status: 404, headers: {}, body: '404 page not found\n' },
       'NotInstalled',
-      { verdict: { kind: 'retry' } },
+      { retryPolicy: { kind: 'retry' } },
     ],
     ['a path that is not served, as a Status', failure(404, 'NotFound', {}), 'NotInstalled', {}],
     ['a name that is taken', failure(409, 'AlreadyExists', { name: 'a' }), 'AlreadyExists', {}],
-    ['another version', failure(409, 'Conflict', { name: 'a' }), 'Conflict', { verdict: { kind: 'look-again' } }],
+    ['another version', failure(409, 'Conflict', { name: 'a' }), 'Conflict', { retryPolicy: { kind: 'stale' } }],
     ['a version that has run out', failure(410, 'Expired'), 'Gone', {}],
     ['a version that has run out, in other words', failure(410, 'Gone'), 'Gone', {}],
     [
@@ -127,13 +127,13 @@ describe('a refusal', () => {
   })
 
   test('tells the runtime what it means', async () => {
-    const verdict = async (response: WireResponse) => {
+    const retryPolicy = async (response: WireResponse) => {
       const outcome = await outcomeOf(write(aClient(() => response).client))
-      return outcome.ok ? undefined : verdictOf(outcome.refusal)
+      return outcome.ok ? undefined : retryPolicyOf(outcome.refusal)
     }
-    expect(await verdict(failure(409, 'Conflict'))).toEqual({ kind: 'look-again' })
-    expect(await verdict(failure(500, 'InternalError'))).toEqual({ kind: 'retry' })
-    expect(await verdict(failure(429, 'TooManyRequests', { retryAfterSeconds: 3 }))).toEqual({
+    expect(await retryPolicy(failure(409, 'Conflict'))).toEqual({ kind: 'stale' })
+    expect(await retryPolicy(failure(500, 'InternalError'))).toEqual({ kind: 'retry' })
+    expect(await retryPolicy(failure(429, 'TooManyRequests', { retryAfterSeconds: 3 }))).toEqual({
       kind: 'retry',
       atLeastMs: 3_000,
     })
@@ -219,7 +219,7 @@ describe('a watch', () => {
     try {
       for await (const event of await client.watch(holds, { resourceVersion: '1' })) types.push(event.type)
     } catch (error) {
-      types.push((error as Refusal).reason)
+      types.push((error as ApiError).reason)
     }
     return types
   }

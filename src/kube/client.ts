@@ -1,16 +1,16 @@
 // Requests by kind, answers by type. Each call is one request (a list: one per page) and nothing is retried by itself:
-// whoever decided on a write also decides what its refusal means. What does not succeed is a `Refusal` with a reason from
+// whoever decided on a write also decides what its refusal means. What does not succeed is a `ApiError` with a reason from
 // a closed list; that an object is absent is a value where it is an ordinary answer (`get`, `delete`).
 //
 // I14: a patch or delete carries the uid and version it was decided on, given in its last argument.
 
 import type { Clock } from '../runtime/clock.ts'
-import { Cancelled } from '../runtime/verdict.ts'
+import { Cancelled } from '../runtime/retry-policy.ts'
+import { ApiError, toApiError, toStreamError } from './api-error.ts'
 import { parseBody, printBody } from './body.ts'
 import { readLines } from './lines.ts'
 import type { ClientMetrics } from './metrics.ts'
 import { type Kind, type KubeObject, nameOfKind, type ObjectRef, refOf } from './object.ts'
-import { Refusal, toRefusal, toStreamRefusal } from './refusal.ts'
 import { type Method, type Wire, WireError, type WireResponse } from './wire.ts'
 
 export interface ListOptions {
@@ -76,7 +76,7 @@ export interface WatchOptions extends ListOptions {
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
-  | { readonly type: 'ERROR'; readonly refusal: Refusal }
+  | { readonly type: 'ERROR'; readonly refusal: ApiError }
 
 export type JSONPatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
@@ -105,7 +105,7 @@ export interface Client {
   /** Server-side apply: `object` holds the fields that are ours and no others. */
   apply<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, object: object, options?: ApplyOptions): Promise<T>
   delete(kind: Kind, ref: ObjectRef, options?: DeleteOptions): Promise<DeleteResult>
-  /** Resolves when the server has accepted the watch. The stream ends in good order, or throws a `Refusal`. */
+  /** Resolves when the server has accepted the watch. The stream ends in good order, or throws a `ApiError`. */
   watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions): Promise<AsyncIterableIterator<WatchEvent<T>>>
 }
 
@@ -161,7 +161,7 @@ export function createClient(options: ClientOptions): Client {
     })
     count(response.status)
     if (response.status >= 200 && response.status < 300) return response
-    throw toRefusal({
+    throw toApiError({
       what,
       isWrite,
       code: response.status,
@@ -225,7 +225,7 @@ export function createClient(options: ClientOptions): Client {
       try {
         return await sendForObject<T>({ method: 'GET', kind, ...ref, signal })
       } catch (error) {
-        if (error instanceof Refusal && error.reason === 'NotFound') return undefined
+        if (error instanceof ApiError && error.reason === 'NotFound') return undefined
         throw error
       }
     },
@@ -304,7 +304,7 @@ export function createClient(options: ClientOptions): Client {
         }
         return answer.kind !== 'Status' && answer.metadata?.deletionTimestamp != null ? 'deleting' : 'deleted'
       } catch (error) {
-        if (error instanceof Refusal && error.reason === 'NotFound') return 'absent'
+        if (error instanceof ApiError && error.reason === 'NotFound') return 'absent'
         throw error
       }
     },
@@ -361,7 +361,7 @@ async function exchange(options: ClientOptions, call: Call, path: string, what: 
     if (call.signal?.aborted) throw cancelled(what, call.signal.reason, mayHaveHappened)
     const reason = mayHaveHappened ? 'UnknownOutcome' : 'Unreachable'
     const found = abort.signal.aborted ? `no answer within ${timeoutMs} ms` : 'no answer'
-    throw new Refusal(`${what}: ${found}`, { reason, code: 0, mayHaveHappened }, { cause: error })
+    throw new ApiError(`${what}: ${found}`, { reason, code: 0, mayHaveHappened }, { cause: error })
   } finally {
     cancelTimeout()
     if (!isFollowed) call.signal?.removeEventListener('abort', forward)
@@ -378,10 +378,10 @@ async function* readEvents<T extends KubeObject>(
   try {
     for await (const line of readLines(body, onBytes)) yield toEvent<T>(line, what)
   } catch (error) {
-    if (error instanceof Refusal) throw error
+    if (error instanceof ApiError) throw error
     if (signal?.aborted) throw cancelled(what, signal.reason)
     if (error instanceof RangeError || error instanceof TypeError) throw unreadable(what, 'bad bytes', error)
-    throw new Refusal(`${what}: the stream broke`, { reason: 'Unreachable', code: 0 }, { cause: error })
+    throw new ApiError(`${what}: the stream broke`, { reason: 'Unreachable', code: 0 }, { cause: error })
   }
 }
 
@@ -398,7 +398,7 @@ function toEvent<T extends KubeObject>(line: string, what: string): WatchEvent<T
       if (version === undefined) break
       return { type: 'BOOKMARK', resourceVersion: version }
     case 'ERROR':
-      return { type: 'ERROR', refusal: toStreamRefusal(what, parsed.object) }
+      return { type: 'ERROR', refusal: toStreamError(what, parsed.object) }
   }
   throw unreadable(what, 'an event cannot be read')
 }
@@ -467,9 +467,9 @@ function preconditionOperations({ uid, resourceVersion }: PatchOptions): JSONPat
 
 /** To the server a patch with another uid is an attempt to change it, which is invalid; here it is a conflict. */
 function asUidConflict(error: unknown): unknown {
-  if (!(error instanceof Refusal) || error.reason !== 'Invalid') return error
+  if (!(error instanceof ApiError) || error.reason !== 'Invalid') return error
   if (!error.causes.some(cause => cause.field === 'metadata.uid')) return error
-  return new Refusal(error.message, { reason: 'Conflict', code: 409, causes: error.causes }, { cause: error })
+  return new ApiError(error.message, { reason: 'Conflict', code: 409, causes: error.causes }, { cause: error })
 }
 
 function metaOf(object: object, { name, namespace }: ObjectRef): object {
@@ -491,10 +491,10 @@ function tryParse(text: string): unknown {
   }
 }
 
-function unreadable(what: string, found: string, cause?: unknown, mayHaveHappened = false): Refusal {
-  return new Refusal(`${what}: ${found}`, { reason: 'Unreadable', code: 0, mayHaveHappened }, { cause })
+function unreadable(what: string, found: string, cause?: unknown, mayHaveHappened = false): ApiError {
+  return new ApiError(`${what}: ${found}`, { reason: 'Unreadable', code: 0, mayHaveHappened }, { cause })
 }
 
-function cancelled(what: string, cause: unknown, mayHaveHappened = false): Refusal {
-  return new Refusal(`${what}: cancelled`, { reason: 'Cancelled', code: 0, mayHaveHappened }, { cause })
+function cancelled(what: string, cause: unknown, mayHaveHappened = false): ApiError {
+  return new ApiError(`${what}: cancelled`, { reason: 'Cancelled', code: 0, mayHaveHappened }, { cause })
 }

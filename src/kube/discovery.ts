@@ -8,10 +8,10 @@
 //      `-------not found------^
 
 import { type Clock, pause } from '../runtime/clock.ts'
-import { Cancelled } from '../runtime/verdict.ts'
+import { Cancelled } from '../runtime/retry-policy.ts'
+import { ApiError, toApiError } from './api-error.ts'
 import { parseBody } from './body.ts'
 import { type Kind, nameOfKind } from './object.ts'
-import { Refusal, toRefusal } from './refusal.ts'
 import { type Wire, WireError } from './wire.ts'
 
 export interface Discovery {
@@ -70,7 +70,7 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
     async versionOf(kind) {
       const version = await find(kind)
       if (version !== undefined) return version
-      throw new Refusal(`${nameOfKind(kind)} is not installed`, { reason: 'NotInstalled', code: 404 })
+      throw new ApiError(`${nameOfKind(kind)} is not installed`, { reason: 'NotInstalled', code: 404 })
     },
     forget(kind) {
       if (known.get(nameOfKind(kind))?.version !== undefined) known.delete(nameOfKind(kind))
@@ -124,14 +124,14 @@ async function read(options: DiscoveryOptions, path: string): Promise<unknown> {
     if (status === 404) return undefined
     const parsed = typeof body === 'string' ? tryParse(body) : undefined
     if (status !== 200) {
-      throw toRefusal({ what, isWrite: false, code: status, status: parsed, retryAfter: answered['retry-after'] })
+      throw toApiError({ what, isWrite: false, code: status, status: parsed, retryAfter: answered['retry-after'] })
     }
     if (parsed === undefined)
-      throw new Refusal(`${what}: the answer is no JSON`, { reason: 'Unreadable', code: status })
+      throw new ApiError(`${what}: the answer is no JSON`, { reason: 'Unreadable', code: status })
     return parsed
   } catch (error) {
     if (!(error instanceof WireError) && !abort.signal.aborted) throw error
-    throw new Refusal(`${what}: no answer`, { reason: 'Unreachable', code: 0 }, { cause: error })
+    throw new ApiError(`${what}: no answer`, { reason: 'Unreachable', code: 0 }, { cause: error })
   } finally {
     done.abort()
   }

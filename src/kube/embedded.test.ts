@@ -7,12 +7,12 @@ import { aWorld, certificates, toDER, type World } from '../../test/harness/worl
 import { seededRandom } from '../runtime/random.ts'
 import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
 import { silentLog } from '../telemetry/log.ts'
+import { outcomeOf } from './api-error.ts'
 import { Cache } from './cache.ts'
 import { createClient } from './client.ts'
 import { createDiscovery } from './discovery.ts'
 import { defineKind, type Kind, type KubeObject } from './object.ts'
 import { Reflector } from './reflector.ts'
-import { outcomeOf } from './refusal.ts'
 import { type Wire, WireError } from './wire.ts'
 
 interface ConfigMap extends KubeObject {

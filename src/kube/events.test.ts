@@ -3,8 +3,8 @@ import { ToyObjects } from '../../test/harness/toy-client.ts'
 import { seededRandom } from '../runtime/random.ts'
 import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
 import { silentLog } from '../telemetry/log.ts'
-import { createRecorder, type EventObject, type News } from './events.ts'
-import { Refusal } from './refusal.ts'
+import { ApiError } from './api-error.ts'
+import { createRecorder, type EventInput, type EventObject } from './events.ts'
 
 function aRecorder() {
   const [server, clock] = [new ToyObjects(), new VirtualClock()]
@@ -19,7 +19,7 @@ function aRecorder() {
   return { server, clock, recorder, stored: () => [...server.objects.values()] as EventObject[] }
 }
 
-const bound: News = {
+const bound: EventInput = {
   about: {
     apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
     kind: 'IPAddressClaim',
@@ -34,7 +34,7 @@ const bound: News = {
 describe('a recorder', () => {
   test('tells in the form the server takes', async () => {
     const { recorder, stored } = aRecorder()
-    recorder.tell(bound)
+    recorder.event(bound)
     await recorder.flushed()
     expect(stored()).toMatchObject([
       {
@@ -54,7 +54,7 @@ describe('a recorder', () => {
   test('tells of an object without a namespace in the default one, and cuts what is too long', async () => {
     const { recorder, stored } = aRecorder()
     const about = { ...bound.about, metadata: { name: 'a'.repeat(253), uid: 'v' } }
-    recorder.tell({ ...bound, about, note: '\u20ac'.repeat(2_000) })
+    recorder.event({ ...bound, about, note: '\u20ac'.repeat(2_000) })
     await recorder.flushed()
     const [event] = stored()
     expect(event?.metadata.namespace).toBe('default')
@@ -65,38 +65,38 @@ describe('a recorder', () => {
   test('counts what happens again instead of telling it again', async () => {
     const { recorder, stored, clock } = aRecorder()
     for (let i = 0; i < 50; i++) {
-      recorder.tell(bound)
+      recorder.event(bound)
       await clock.advance(10_000)
     }
     await recorder.flushed()
     expect(stored()).toHaveLength(1)
     expect(stored()[0]?.series?.count).toBeGreaterThan(40)
     await clock.advance(10 * 60_000)
-    recorder.tell(bound)
+    recorder.event(bound)
     await recorder.flushed()
     expect(stored()).toHaveLength(2)
   })
 
   test('tells it as new when the event it counted on is gone', async () => {
     const { recorder, stored, clock, server } = aRecorder()
-    recorder.tell(bound)
+    recorder.event(bound)
     await recorder.flushed()
     server.objects.clear()
     await clock.advance(60_000)
-    recorder.tell(bound)
+    recorder.event(bound)
     await recorder.flushed()
     expect(stored()[0]?.series?.count).toBe(2)
   })
 
   test('cuts an object short that is talked about without end, and others not', async () => {
     const { recorder, stored, clock } = aRecorder()
-    for (let i = 0; i < 1_000; i++) recorder.tell({ ...bound, note: `note ${i}` })
-    recorder.tell({ ...bound, about: { ...bound.about, metadata: { name: 'other', namespace: 'lab', uid: 'v' } } })
+    for (let i = 0; i < 1_000; i++) recorder.event({ ...bound, note: `note ${i}` })
+    recorder.event({ ...bound, about: { ...bound.about, metadata: { name: 'other', namespace: 'lab', uid: 'v' } } })
     await recorder.flushed()
     expect(stored()).toHaveLength(26)
     await clock.advance(60_000)
-    recorder.tell({ ...bound, note: 'one more' })
-    recorder.tell({ ...bound, note: 'and another' })
+    recorder.event({ ...bound, note: 'one more' })
+    recorder.event({ ...bound, note: 'and another' })
     await recorder.flushed()
     expect(stored()).toHaveLength(27)
   })
@@ -106,14 +106,14 @@ describe('a recorder', () => {
     let requests = 0
     server.weather = () => {
       requests++
-      return Promise.reject(new Refusal('down', { reason: 'Unreachable', code: 0 }))
+      return Promise.reject(new ApiError('down', { reason: 'Unreachable', code: 0 }))
     }
-    recorder.tell(bound)
+    recorder.event(bound)
     await clock.advance(60_000)
     await recorder.flushed()
     expect(requests).toBe(3)
-    server.weather = () => Promise.reject(new Refusal('no', { reason: 'Forbidden', code: 403 }))
-    recorder.tell({ ...bound, reason: 'Released' })
+    server.weather = () => Promise.reject(new ApiError('no', { reason: 'Forbidden', code: 403 }))
+    recorder.event({ ...bound, reason: 'Released' })
     await recorder.flushed()
     expect(stored()).toEqual([])
   })
@@ -126,7 +126,7 @@ describe('a recorder', () => {
         open = resolve
       })
     for (let i = 0; i < 5_000; i++) {
-      recorder.tell({
+      recorder.event({
         ...bound,
         about: { ...bound.about, metadata: { name: `c-${i}`, namespace: 'lab', uid: `u-${i}` } },
       })
@@ -140,11 +140,11 @@ describe('a recorder', () => {
 
   test('stops at once', async () => {
     const { recorder, server, clock, stored } = aRecorder()
-    server.weather = () => Promise.reject(new Refusal('down', { reason: 'Unreachable', code: 0 }))
-    recorder.tell(bound)
+    server.weather = () => Promise.reject(new ApiError('down', { reason: 'Unreachable', code: 0 }))
+    recorder.event(bound)
     await settle()
     await recorder.stop()
-    recorder.tell(bound)
+    recorder.event(bound)
     expect([clock.timers, stored()]).toEqual([0, []])
   })
 })

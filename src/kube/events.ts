@@ -1,4 +1,4 @@
-// Kubernetes events for the owner of an object. Telling is best effort and never in anybody's way: `tell` only notes what
+// Kubernetes events for the owner of an object. Telling is best effort and never in anybody's way: `event` only notes what
 // happened; sending is done behind it, one at a time. The same thing told again is one event with a count. What is kept
 // is bounded: an object that is talked about without end is cut short, and when the server does not listen the oldest
 // news is dropped.
@@ -6,9 +6,9 @@
 import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
+import { isApiError } from './api-error.ts'
 import type { Client } from './client.ts'
 import { defineKind, type KubeObject, type ObjectRef } from './object.ts'
-import { isRefusal } from './refusal.ts'
 import { toMicroTime } from './time.ts'
 
 export interface EventObject extends KubeObject {
@@ -31,7 +31,7 @@ export const events = defineKind<EventObject>({
   namespaced: true,
 })
 
-export interface News {
+export interface EventInput {
   /** The object the reader looks at; it needs `apiVersion` and `kind`. */
   readonly about: KubeObject
   readonly type: 'Normal' | 'Warning'
@@ -43,7 +43,7 @@ export interface News {
 }
 
 export interface Recorder {
-  tell(news: News): void
+  event(news: EventInput): void
   /** Resolves when everything told so far was sent or given up. */
   flushed(): Promise<void>
   stop(): Promise<void>
@@ -77,7 +77,7 @@ const noteBytesMax = 1024
 
 interface Told {
   readonly ref: ObjectRef
-  readonly news: News
+  readonly news: EventInput
   count: number
   lastMs: number
   lastTime: string
@@ -93,7 +93,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   const abort = new AbortController()
   let sending: Promise<void> | undefined
 
-  function tell(news: News): void {
+  function event(news: EventInput): void {
     if (abort.signal.aborted) return
     const key = JSON.stringify([news.about.metadata.uid, news.type, news.reason, news.action, news.note])
     const nowMs = clock.monotonicMs()
@@ -157,17 +157,17 @@ export function createRecorder(options: RecorderOptions): Recorder {
         item.isStored = true
         return
       } catch (error) {
-        if (isRefusal(error, 'NotFound', 'Conflict') && item.isStored) {
+        if (isApiError(error, 'NotFound', 'Conflict') && item.isStored) {
           // It was deleted or has run out: it is told as a new one.
           item.isStored = false
           continue
         }
-        if (isRefusal(error, 'AlreadyExists')) {
+        if (isApiError(error, 'AlreadyExists')) {
           item.isStored = true
           return
         }
         if (
-          !isRefusal(error, 'Unreachable', 'UnknownOutcome', 'TooManyRequests', 'Unavailable') ||
+          !isApiError(error, 'Unreachable', 'UnknownOutcome', 'TooManyRequests', 'Unavailable') ||
           tries === triesMax
         ) {
           log.debug('an event was not told', { reason: item.news.reason, error: describeError(error) })
@@ -209,7 +209,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
   }
 
   return {
-    tell,
+    event,
     flushed: async () => {
       while (sending !== undefined) await sending
     },

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ToyObjects } from '../../test/harness/toy-client.ts'
+import { outcomeOf } from './api-error.ts'
 import { addFinalizer, removeFinalizer } from './finalizers.ts'
 import { defineKind, type KubeObject } from './object.ts'
-import { outcomeOf } from './refusal.ts'
 
 const toys = defineKind<KubeObject>({ group: '', versions: ['v1'], plural: 'toys', kind: 'Toy', namespaced: false })
 const ours = 'mooring.dev/hold'

@@ -2,9 +2,9 @@
 // the version of the list it was computed from, and a conflict means that somebody else changed it. Others' finalizers
 // stay as they are, in their order.
 
+import { isApiError } from './api-error.ts'
 import type { Client } from './client.ts'
 import { type Kind, type KubeObject, refOf } from './object.ts'
-import { isRefusal } from './refusal.ts'
 
 export function hasFinalizer({ metadata }: KubeObject, finalizer: string): boolean {
   return metadata.finalizers?.includes(finalizer) ?? false
@@ -54,7 +54,7 @@ export async function removeFinalizer<T extends KubeObject>(
   try {
     return await patchList(client, kind, object, withoutFinalizer(object, finalizer), signal)
   } catch (error) {
-    if (isRefusal(error, 'NotFound')) return undefined
+    if (isApiError(error, 'NotFound')) return undefined
     throw error
   }
 }

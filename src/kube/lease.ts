@@ -12,9 +12,9 @@ import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import { Waiters } from '../runtime/waiters.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
+import { isApiError } from './api-error.ts'
 import type { Client } from './client.ts'
 import { defineKind, type KubeObject } from './object.ts'
-import { isRefusal } from './refusal.ts'
 import { toMicroTime } from './time.ts'
 
 export interface LeaseSpec {
@@ -208,8 +208,8 @@ export class Election {
         await client.update(leases, { ...lease, spec })
         return
       } catch (error) {
-        if (isRefusal(error, 'Conflict')) continue
-        if (!isRefusal(error, 'NotFound')) {
+        if (isApiError(error, 'Conflict')) continue
+        if (!isApiError(error, 'NotFound')) {
           log.info('the lease was not given back, it will run out', { error: describeError(error) })
         }
         return

@@ -33,13 +33,13 @@
 import { type Backoff, backoffMs } from '../runtime/backoff.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
-import { Cancelled, type CancelReason } from '../runtime/verdict.ts'
+import { Cancelled, type CancelReason } from '../runtime/retry-policy.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
+import { ApiError, isApiError } from './api-error.ts'
 import { type Cache, trim } from './cache.ts'
 import type { Client } from './client.ts'
 import type { ReflectorMetrics } from './metrics.ts'
 import { isOlder, type Kind, type KubeObject, nameOfKind } from './object.ts'
-import { isRefusal, Refusal } from './refusal.ts'
 
 export type ReflectorState = 'empty' | 'listing' | 'watching' | 'backing off' | 'not installed' | 'stopped'
 
@@ -179,7 +179,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       return 'watch'
     } catch (error) {
       if (this.#abort.signal.aborted) return 'list'
-      if (isRefusal(error, 'NotInstalled')) await this.#waitUntilInstalled()
+      if (isApiError(error, 'NotInstalled')) await this.#waitUntilInstalled()
       else await this.#backOff(error)
       return 'list'
     }
@@ -249,7 +249,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
         await this.#slowDown(end.error)
         return 'list'
       case 'failed':
-        if (isRefusal(end.error, 'NotInstalled')) return 'list'
+        if (isApiError(end.error, 'NotInstalled')) return 'list'
         await this.#backOff(end.error)
         return mayResume(end.error) ? 'watch' : 'list'
     }
@@ -315,7 +315,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #backOff(error: unknown): Promise<void> {
     const { clock, random, log } = this.#options
     this.#failures++
-    const askedMs = error instanceof Refusal ? (error.retryAfterMs ?? 0) * (1 + random() / 4) : 0
+    const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) * (1 + random() / 4) : 0
     const delayMs = Math.max(
       askedMs,
       backoffMs(Math.max(this.#failures, this.#quickEnds), this.#timing.backoff, random),
@@ -346,11 +346,11 @@ const laggard = new Error('the server is behind what was seen')
 
 /** Without an answer, or asked to wait, the stream is only interrupted; any other refusal may be about the version. */
 function mayResume(error: unknown): boolean {
-  return isRefusal(error, 'Unreachable', 'TooManyRequests', 'Unavailable')
+  return isApiError(error, 'Unreachable', 'TooManyRequests', 'Unavailable')
 }
 
 function toStreamEnd(error: unknown): StreamEnd {
-  if (isRefusal(error, 'Gone')) return { kind: 'gone', error }
-  if (isRefusal(error, 'Unreadable')) return { kind: 'unreadable', error }
+  if (isApiError(error, 'Gone')) return { kind: 'gone', error }
+  if (isApiError(error, 'Unreadable')) return { kind: 'unreadable', error }
   return { kind: 'failed', error }
 }

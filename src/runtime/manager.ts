@@ -10,7 +10,7 @@ import { type Clock, pause } from './clock.ts'
 import { measureRuntime, noMetrics, type RuntimeMetrics } from './metrics.ts'
 import type { Random } from './random.ts'
 import { type Reconciler, type RunningReconciler, runReconciler } from './reconciler.ts'
-import { Cancelled, type CancelReason } from './verdict.ts'
+import { Cancelled, type CancelReason } from './retry-policy.ts'
 
 /** Something that keeps a view of the world up to date until it is told to stop. */
 export interface Source {

@@ -3,7 +3,7 @@
 
 import { type Metrics, secondsBounds } from '../telemetry/metrics.ts'
 
-export type PassOutcome = 'done' | 'again' | 'after' | 'conflict' | 'failed' | 'terminal' | 'cancelled'
+export type PassOutcome = 'done' | 'requeue' | 'requeue_after' | 'conflict' | 'failed' | 'terminal' | 'cancelled'
 
 export interface RuntimeMetrics {
   /** A key waited so long from being ready to being taken. */

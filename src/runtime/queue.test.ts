@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { lookAgainBackoff, type Next, type QueueOptions, WorkQueue } from './queue.ts'
+import { type Next, type QueueOptions, staleBackoff, WorkQueue } from './queue.ts'
 import { seededRandom } from './random.ts'
 import { settle, VirtualClock } from './virtual-clock.ts'
 
@@ -112,7 +112,7 @@ describe('a queue', () => {
   })
 
   test('replaces what a pass asked for by what the next one asks for', async () => {
-    const log = aLog((_, times) => (times === 1 ? { kind: 'after', delayMs: 1_000 } : done))
+    const log = aLog((_, times) => (times === 1 ? { kind: 'requeue after', delayMs: 1_000 } : done))
     const { queue, clock } = aQueue({ run: log.run })
     log.time.nowMs = () => clock.monotonicMs()
     queue.start()
@@ -164,7 +164,7 @@ describe('a queue', () => {
   })
 
   test('looks again at once on an old view, and then after pauses that stay short however long it lasts', async () => {
-    const log = aLog(() => ({ kind: 'look again' }))
+    const log = aLog(() => ({ kind: 'stale' }))
     const { queue, clock } = aQueue({ run: log.run })
     log.time.nowMs = () => clock.monotonicMs()
     queue.start()
@@ -172,13 +172,13 @@ describe('a queue', () => {
     await clock.advance(60 * 60_000)
     const pauses = log.ran.slice(1).map(({ atMs }, i) => atMs - (log.ran[i]?.atMs ?? 0))
     expect(pauses.slice(0, 2)).toEqual([0, expect.closeTo(15, -1)])
-    expect(Math.max(...pauses)).toBeLessThanOrEqual(lookAgainBackoff.maxMs)
-    expect(pauses.slice(10).every(pause => pause >= lookAgainBackoff.maxMs / 2)).toBe(true)
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(staleBackoff.maxMs)
+    expect(pauses.slice(10).every(pause => pause >= staleBackoff.maxMs / 2)).toBe(true)
     await queue.stop()
   })
 
   test('does not count an old view among the failures, nor forget them for it', async () => {
-    const answers: Next[] = [{ kind: 'retry' }, { kind: 'look again' }, { kind: 'retry' }, done]
+    const answers: Next[] = [{ kind: 'retry' }, { kind: 'stale' }, { kind: 'retry' }, done]
     const log = aLog((_, times) => answers[times - 1] ?? done)
     const { queue, clock } = aQueue({ run: log.run })
     log.time.nowMs = () => clock.monotonicMs()
@@ -190,7 +190,7 @@ describe('a queue', () => {
   })
 
   test('slows a pass down that asks for more without end', async () => {
-    const log = aLog(() => ({ kind: 'again' }))
+    const log = aLog(() => ({ kind: 'requeue' }))
     const { queue, clock } = aQueue({ run: log.run })
     queue.start()
     queue.mark('a')
@@ -213,7 +213,7 @@ describe('a queue', () => {
     const { queue, clock } = aQueue({
       run: () =>
         new Promise(resolve => {
-          finish = () => resolve({ kind: 'after', delayMs: 10 })
+          finish = () => resolve({ kind: 'requeue after', delayMs: 10 })
         }),
     })
     queue.start()
@@ -246,8 +246,8 @@ type Step =
 const keys = fc.constantFrom('a1', 'a2', 'b1', 'b2', 'c1')
 const nexts: fc.Arbitrary<Next> = fc.oneof(
   fc.constant<Next>({ kind: 'done' }),
-  fc.constant<Next>({ kind: 'again' }),
-  fc.integer({ min: 1, max: 300 }).map((delayMs): Next => ({ kind: 'after', delayMs })),
+  fc.constant<Next>({ kind: 'requeue' }),
+  fc.integer({ min: 1, max: 300 }).map((delayMs): Next => ({ kind: 'requeue after', delayMs })),
   fc.constant<Next>({ kind: 'retry' }),
 )
 const steps: fc.Arbitrary<Step> = fc.oneof(
@@ -305,7 +305,7 @@ test('any story: no key beside itself, never more than allowed at once, nothing 
           await clock.advance(step.milliseconds)
         } else if (running.length > 0) {
           const [one] = running.splice(step.which % running.length, 1)
-          if (step.next.kind === 'again') owe(one?.key ?? '', clock.monotonicMs())
+          if (step.next.kind === 'requeue') owe(one?.key ?? '', clock.monotonicMs())
           one?.end(step.next)
         }
         await settle()

@@ -24,10 +24,10 @@ import type { Random } from './random.ts'
 export type Next =
   | { readonly kind: 'done' }
   /** There is more to do: behind the others, without a delay. */
-  | { readonly kind: 'again' }
-  | { readonly kind: 'after'; readonly delayMs: number }
+  | { readonly kind: 'requeue' }
+  | { readonly kind: 'requeue after'; readonly delayMs: number }
   /** It was decided on an old view: at once, and then after short pauses, by when the view is newer. */
-  | { readonly kind: 'look again' }
+  | { readonly kind: 'stale' }
   /** It failed: later, and later still the next time. */
   | { readonly kind: 'retry'; readonly atLeastMs?: number }
 
@@ -46,7 +46,7 @@ export interface QueueOptions {
 const retryBackoff: Backoff = { firstMs: 20, maxMs: 5 * 60_000, factor: 2, jitter: 0.5 }
 
 /** A view is late by moments, and whoever waits for this key should not wait for minutes because of it. */
-export const lookAgainBackoff: Backoff = { firstMs: 20, maxMs: 2_000, factor: 2, jitter: 0.5 }
+export const staleBackoff: Backoff = { firstMs: 20, maxMs: 2_000, factor: 2, jitter: 0.5 }
 
 /** A pass that asks for more this often in a row is going in circles, and is slowed down like one that fails. */
 const againInARowMax = 100
@@ -262,18 +262,18 @@ export class WorkQueue {
       const askedMs = (next.atLeastMs ?? 0) * (1 + askedJitter * random())
       return Math.max(askedMs, backoffMs(item.failures, backoff, random))
     }
-    if (next.kind === 'look again') {
+    if (next.kind === 'stale') {
       item.stales++
-      return item.stales === 1 ? 0 : backoffMs(item.stales - 1, lookAgainBackoff, random)
+      return item.stales === 1 ? 0 : backoffMs(item.stales - 1, staleBackoff, random)
     }
     item.failures = 0
     item.stales = 0
-    if (next.kind === 'again') {
+    if (next.kind === 'requeue') {
       item.agains++
       return item.agains <= againInARowMax ? 0 : backoffMs(item.agains - againInARowMax, backoff, random)
     }
     item.agains = 0
-    return next.kind === 'after' ? Math.max(0, next.delayMs) : undefined
+    return next.kind === 'requeue after' ? Math.max(0, next.delayMs) : undefined
   }
 
   #arm(item: Item): void {

@@ -3,18 +3,26 @@ import { silentLog } from '../telemetry/log.ts'
 import { Manager, type Source } from './manager.ts'
 import type { PassOutcome } from './metrics.ts'
 import { seededRandom } from './random.ts'
-import { after, again, defineReconciler, done, type Pass, type PassResult, runReconciler } from './reconciler.ts'
-import { Cancelled, TerminalError, type Verdict } from './verdict.ts'
+import {
+  defineReconciler,
+  done,
+  type Pass,
+  type PassResult,
+  requeue,
+  requeueAfter,
+  runReconciler,
+} from './reconciler.ts'
+import { Cancelled, type RetryPolicy, TerminalError } from './retry-policy.ts'
 import { settle, VirtualClock } from './virtual-clock.ts'
 
 const backoff = { firstMs: 100, maxMs: 1_000, factor: 2, jitter: 0 }
 
-class JudgedError extends Error {
-  readonly verdict: Verdict
+class ErrorWithPolicy extends Error {
+  readonly retryPolicy: RetryPolicy
 
-  constructor(verdict: Verdict) {
+  constructor(retryPolicy: RetryPolicy) {
     super('judged')
-    this.verdict = verdict
+    this.retryPolicy = retryPolicy
   }
 }
 
@@ -50,14 +58,19 @@ test.each<[string, (times: number) => Promise<PassResult>, number[], PassOutcome
   ['done is done', () => Promise.resolve(done()), [0], ['done']],
   [
     'again runs again at once',
-    times => Promise.resolve(times < 3 ? again() : done()),
+    times => Promise.resolve(times < 3 ? requeue() : done()),
     [0, 0, 0],
-    ['again', 'again', 'done'],
+    ['requeue', 'requeue', 'done'],
   ],
-  ['after waits', times => Promise.resolve(times < 2 ? after(700) : done()), [0, 700], ['after', 'done']],
+  [
+    'after waits',
+    times => Promise.resolve(times < 2 ? requeueAfter(700) : done()),
+    [0, 700],
+    ['requeue_after', 'done'],
+  ],
   ['an error backs off', first(new Error('down')), [0, 100], ['failed', 'done']],
   ['something that is no error backs off too', first('oops'), [0, 100], ['failed', 'done']],
-  ['a conflict looks again at once', first(new JudgedError({ kind: 'look-again' })), [0, 0], ['conflict', 'done']],
+  ['a conflict looks again at once', first(new ErrorWithPolicy({ kind: 'stale' })), [0, 0], ['conflict', 'done']],
   ['a terminal error is not tried again', first(new TerminalError('never')), [0], ['terminal']],
 ])('%s', async (_, reconcile, times, outcomes) => {
   const run = aRun(reconcile)
@@ -68,7 +81,7 @@ test.each<[string, (times: number) => Promise<PassResult>, number[], PassOutcome
 })
 
 test('a delay that was asked for is kept', async () => {
-  const run = aRun(first(new JudgedError({ kind: 'retry', atLeastMs: 900 })))
+  const run = aRun(first(new ErrorWithPolicy({ kind: 'retry', atLeastMs: 900 })))
   await run.clock.advance(899)
   expect(run.outcomes).toEqual(['failed'])
   await run.clock.advance(400)

@@ -9,10 +9,10 @@ import type { Clock } from './clock.ts'
 import { noMetrics, type PassOutcome, type RuntimeMetrics } from './metrics.ts'
 import { type Next, WorkQueue } from './queue.ts'
 import type { Random } from './random.ts'
-import { Cancelled, type CancelReason, toError, verdictOf } from './verdict.ts'
+import { Cancelled, type CancelReason, retryPolicyOf, toError } from './retry-policy.ts'
 
 /** What a pass answers. */
-export type PassResult = Exclude<Next, { kind: 'retry' | 'look again' }>
+export type PassResult = Exclude<Next, { kind: 'retry' | 'stale' }>
 
 /** Nothing to do until something changes. */
 export function done(): PassResult {
@@ -20,13 +20,13 @@ export function done(): PassResult {
 }
 
 /** Look once more, behind the others. */
-export function again(): PassResult {
-  return { kind: 'again' }
+export function requeue(): PassResult {
+  return { kind: 'requeue' }
 }
 
 /** Look again after so long, or earlier if something changes. */
-export function after(delayMs: number): PassResult {
-  return { kind: 'after', delayMs }
+export function requeueAfter(delayMs: number): PassResult {
+  return { kind: 'requeue after', delayMs }
 }
 
 export interface Pass {
@@ -136,7 +136,7 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
 async function attempt({ reconcile }: Reconciler, pass: Pass): Promise<[PassOutcome, Next]> {
   try {
     const result = await reconcile(pass.key, pass)
-    return [result.kind, result]
+    return [result.kind === 'requeue after' ? 'requeue_after' : result.kind, result]
   } catch (thrown) {
     const error = toError(thrown)
     const reason: unknown = pass.signal.reason
@@ -146,17 +146,20 @@ async function attempt({ reconcile }: Reconciler, pass: Pass): Promise<[PassOutc
 }
 
 function judge(error: Error, log: Log): [PassOutcome, Next] {
-  const verdict = verdictOf(error)
-  switch (verdict.kind) {
-    case 'look-again':
+  const retryPolicy = retryPolicyOf(error)
+  switch (retryPolicy.kind) {
+    case 'stale':
       log.debug('looked at an old view, looking again', { error: describeError(error) })
-      return ['conflict', { kind: 'look again' }]
+      return ['conflict', { kind: 'stale' }]
     case 'terminal':
       log.error('cannot go on until something changes', { error: describeError(error) })
       return ['terminal', { kind: 'done' }]
     case 'retry':
       log.info('a pass failed and will be tried again', { error: describeError(error) })
-      return ['failed', { kind: 'retry', ...(verdict.atLeastMs !== undefined && { atLeastMs: verdict.atLeastMs }) }]
+      return [
+        'failed',
+        { kind: 'retry', ...(retryPolicy.atLeastMs !== undefined && { atLeastMs: retryPolicy.atLeastMs }) },
+      ]
   }
 }
 

@@ -11,10 +11,10 @@ import { startCluster } from '../../scripts/real/cluster.ts'
 import { connect } from '../../scripts/real/connect.ts'
 import { type Provider, startController } from '../../scripts/real/controller.ts'
 import { installKinds, shippedDefinitions } from '../../scripts/real/kinds.ts'
-import { claims, holds, pools, reports } from '../../src/controllers/kinds.ts'
+import { claims, holds, pools, reports } from '../../src/controllers/office/kinds.ts'
+import { isApiError } from '../../src/kube/api-error.ts'
 import type { Client } from '../../src/kube/client.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
-import { isRefusal } from '../../src/kube/refusal.ts'
 import { type Random, seededRandom } from '../../src/runtime/random.ts'
 import { History, isReady, judge } from './history.ts'
 
@@ -198,7 +198,7 @@ async function load(story: Run, isOver: () => boolean): Promise<void> {
           await createClaim(client, name, poolOf(i))
           break
         } catch (error) {
-          if (!isRefusal(error, 'AlreadyExists') && !isRefusal(error, 'Conflict')) throw error
+          if (!isApiError(error, 'AlreadyExists') && !isApiError(error, 'Conflict')) throw error
           await delay(50)
         }
       }

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { flags, foreignFlags } from '../../src/cli/controller-flags.ts'
-import { rights } from '../../src/cli/rights.ts'
+import { permissions } from '../../src/cli/permissions.ts'
 
 const page = readFileSync('docs/reference/controller.md', 'utf8')
 
@@ -27,13 +27,13 @@ test.each(foreignFlags.map(({ flag }) => [flag.split(' ')[0] ?? '']))(
   },
 )
 
-test('the page has every right, in the order of the roles', () => {
+test('the page has every permission, in the order of the roles', () => {
   const rows = page.split('\n').filter(line => /\| (?:yes|no) +\|$/.test(line))
   const said = rows.map(row => row.split('|').map(cell => cell.trim()))
   expect(
     said.map(([, resources, group, verbs, , without, needed]) => [resources, group, verbs, without, needed]),
   ).toEqual(
-    rights.map(({ resources, group, verbs, without, isNeeded }) => [
+    permissions.map(({ resources, group, verbs, without, isNeeded }) => [
       resources.map(resource => `\`${resource}\``).join(', '),
       group === '' ? 'core' : `\`${group}\``,
       verbs.join(' '),

@@ -6,7 +6,7 @@ import { plainInstall, toDefinitions, toFiles, toInstallation, toRBAC, toYAML } 
 import { webhooks } from '../../src/admission/webhooks.ts'
 import { checkCRD } from '../../src/apiserver/crd/check.ts'
 import type { KubeObject } from '../../src/apiserver/object.ts'
-import { rights } from '../../src/cli/rights.ts'
+import { permissions } from '../../src/cli/permissions.ts'
 
 const files = toFiles(plainInstall)
 
@@ -68,9 +68,9 @@ describe('definitions as they are installed', () => {
   })
 })
 
-describe('rights', () => {
-  test('no right is asked for twice, none with a wildcard', () => {
-    const singles = rights.flatMap(({ group, resources, verbs, scope }) =>
+describe('permissions', () => {
+  test('no permission is asked for twice, none with a wildcard', () => {
+    const singles = permissions.flatMap(({ group, resources, verbs, scope }) =>
       resources.flatMap(resource => verbs.map(verb => `${verb} ${resource}.${group} ${scope}`)),
     )
     expect(new Set(singles).size).toBe(singles.length)

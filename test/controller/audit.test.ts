@@ -1,11 +1,11 @@
-// No right is shipped that nobody uses: what the API server wrote down while every kind of pool was used and left again is
+// No permission is shipped that nobody uses: what the API server wrote down while every kind of pool was used and left again is
 // compared with the roles. Only where there is such a record, which is on a real server.
 
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
-import { singleRights } from '../../src/cli/rights.ts'
-import { pools } from '../../src/controllers/kinds.ts'
+import { singlePermissions } from '../../src/cli/permissions.ts'
+import { pools } from '../../src/controllers/office/kinds.ts'
 import { refOf } from '../../src/kube/object.ts'
 import { aClaim, addressOf, aGround, aNamespace, type Ground, kindNamed, until } from './ground.ts'
 import { aReplica } from './replica.ts'
@@ -23,7 +23,7 @@ const seldom: Readonly<Record<string, string>> = {
   'create subjectaccessreviews.authorization.k8s.io': 'when somebody reads metrics',
   'create tokenreviews.authentication.k8s.io': 'when somebody reads metrics',
 }
-const isAskedByServer = (right: string) => right.endsWith('/finalizers')
+const isAskedByServer = (permission: string) => permission.endsWith('/finalizers')
 
 let ground: Ground
 beforeAll(async () => {
@@ -37,7 +37,7 @@ afterAll(async () => {
   await ground.stop()
 })
 
-describe.skipIf(audit === undefined)('the rights that are shipped', () => {
+describe.skipIf(audit === undefined)('the permissions that are shipped', () => {
   test('are used, every one of them', async () => {
     const replica = await aReplica(await ground.kubeconfigOf(options.namespace, 'audit-controller'))
     await replica.untilReady()
@@ -69,15 +69,15 @@ describe.skipIf(audit === undefined)('the rights that are shipped', () => {
     await replica.stop()
     expect(replica.lines.filter(({ level }) => level === 'error')).toEqual([])
 
-    const shipped = singleRights({
+    const shipped = singlePermissions({
       watchedNamespace: '',
       ownNamespace: options.namespace,
       isElecting: true,
       isDiagnosing: true,
     }).map(({ verb, group, resource, subresource }) => toText(verb, group, resource, subresource))
-    const expected = shipped.filter(right => !isAskedByServer(right) && !Object.hasOwn(seldom, right))
+    const expected = shipped.filter(permission => !isAskedByServer(permission) && !Object.hasOwn(seldom, permission))
     const used = usedBy(`system:serviceaccount:${options.namespace}:audit-controller`)
-    expect(expected.filter(right => !used.has(right))).toEqual([])
+    expect(expected.filter(permission => !used.has(permission))).toEqual([])
   })
 })
 

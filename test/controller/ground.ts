@@ -11,7 +11,7 @@ import { tokenKubeconfig } from '../../src/apiserver/certificates/kubeconfig.ts'
 import { type Connected, connect } from '../../src/cli/connect.ts'
 import { coreDefinitions, ownDefinitions } from '../../src/cli/definitions.ts'
 import { up } from '../../src/cli/up.ts'
-import { pools } from '../../src/controllers/kinds.ts'
+import { pools } from '../../src/controllers/office/kinds.ts'
 import type { Client } from '../../src/kube/client.ts'
 import { defineKind, type Kind, type KubeObject, refOf } from '../../src/kube/object.ts'
 

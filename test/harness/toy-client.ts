@@ -1,9 +1,9 @@
 // A few objects behind the client's methods, with versions, uids and preconditions as a server has them, and with
 // answers that come when the test says so: what a race looks like is decided by the test.
 
+import { ApiError } from '../../src/kube/api-error.ts'
 import type { Client, DeleteResult } from '../../src/kube/client.ts'
 import { type KubeObject, keyOf, keyOfRef } from '../../src/kube/object.ts'
-import { Refusal } from '../../src/kube/refusal.ts'
 
 export type ToyClient = Pick<Client, 'get' | 'create' | 'update' | 'mergePatch' | 'delete'>
 
@@ -87,8 +87,8 @@ export class ToyObjects {
   }
 }
 
-function refusal(reason: 'AlreadyExists' | 'NotFound' | 'Conflict', code: number): Refusal {
-  return new Refusal(reason, { reason, code })
+function refusal(reason: 'AlreadyExists' | 'NotFound' | 'Conflict', code: number): ApiError {
+  return new ApiError(reason, { reason, code })
 }
 
 function merge(target: unknown, patch: unknown): unknown {

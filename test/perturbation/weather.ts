@@ -139,7 +139,7 @@ export class Weather {
         const { refusal } = action
         const untilMs = clock.monotonicMs() + refusal.forMs
         this.#refusing.push({ ...refusal, untilMs, like: `${call.verb} ${call.kind}` })
-        return toRefusal(refusal.code)
+        return toApiError(refusal.code)
       }
       case 'forestall':
         if (call.verb === 'create') await forestall(call, request.body ?? '', action.as)
@@ -213,7 +213,7 @@ export class Weather {
     const nowMs = this.#parts.clock.monotonicMs()
     this.#refusing = this.#refusing.filter(({ untilMs }) => untilMs > nowMs)
     const found = this.#refusing.find(({ scope, like }) => scope === 'all' || like === `${verb} ${kind}`)
-    return found && toRefusal(found.code)
+    return found && toApiError(found.code)
   }
 
   /** Counts the point and answers what the plan has for it. */
@@ -448,7 +448,7 @@ const reasons = {
   504: 'Timeout',
 } as const
 
-export function toRefusal(code: Refusing['code']): WireResponse {
+export function toApiError(code: Refusing['code']): WireResponse {
   const body = { kind: 'Status', apiVersion: 'v1', status: 'Failure', reason: reasons[code], message: 'weather', code }
   return {
     status: code,

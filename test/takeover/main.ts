@@ -15,7 +15,7 @@ import { type Connected, connect } from '../../scripts/real/connect.ts'
 import { type Provider, startController } from '../../scripts/real/controller.ts'
 import { installKinds, shippedDefinitions } from '../../scripts/real/kinds.ts'
 import { startReferenceIpam } from '../../scripts/real/reference-ipam.ts'
-import { claims, holds, pools, reports } from '../../src/controllers/kinds.ts'
+import { claims, holds, pools, reports } from '../../src/controllers/office/kinds.ts'
 import type { Client } from '../../src/kube/client.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
 

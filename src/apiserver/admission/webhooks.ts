@@ -92,7 +92,7 @@ export function createWebhookAdmission(options: WebhookAdmissionOptions): Webhoo
   }
 
   /** Undefined: the failure is one the webhook's policy lets pass. */
-  function toRefusal(webhook: Webhook, attributes: AdmissionAttributes, error: unknown): unknown {
+  function toApiError(webhook: Webhook, attributes: AdmissionAttributes, error: unknown): unknown {
     if (!(error instanceof FailedCall)) return error
     if (attributes.signal?.aborted) return timedOut('request did not complete within requested timeout')
     if (webhook.failurePolicy === 'Ignore') return undefined
@@ -165,7 +165,7 @@ export function createWebhookAdmission(options: WebhookAdmissionOptions): Webhoo
             current = { ...current, object: await convert(object, attributes.kind) }
           }
         } catch (error) {
-          const refusal = toRefusal(webhook, attributes, error)
+          const refusal = toApiError(webhook, attributes, error)
           if (refusal !== undefined) throw refusal
         }
         if (webhook.reinvocationPolicy === 'IfNeeded') rounds.called(webhook)
@@ -201,7 +201,7 @@ export function createWebhookAdmission(options: WebhookAdmissionOptions): Webhoo
           const answer = await ask(webhook, reviewed, false)
           return answer.allowed ? undefined : denial(webhook.name, answer.result)
         } catch (error) {
-          return toRefusal(webhook, attributes, error)
+          return toApiError(webhook, attributes, error)
         }
       }),
     )

@@ -104,7 +104,7 @@ describe('what a real server answered', () => {
   const store = new Map<string, KubeObject>()
   for (const step of steps) {
     const live = store.get(step.object)
-    if (!isRefusal(step.real)) store.set(step.object, step.real)
+    if (!isApiError(step.real)) store.set(step.object, step.real)
     if (step.same.length > 0) it(`${step.object}: ${step.title}`, () => replay(step, live && clone(live)))
   }
 })
@@ -115,7 +115,7 @@ function replay(step: Recorded, live: KubeObject | undefined): void {
   expect({ live, body: step.body }, 'arguments stay as they were').toEqual(before)
   if (step.same.includes('status'))
     expect(withSortedCauses(mine as Status)).toEqual(withSortedCauses(step.real as Status))
-  if (isRefusal(step.real)) return
+  if (isApiError(step.real)) return
   const object = mine as KubeObject
   if (step.same.includes('managedFields')) {
     expect(object.metadata.managedFields ?? []).toEqual(step.real.metadata.managedFields ?? [])
@@ -131,7 +131,7 @@ function answer(step: Recorded, live: KubeObject | undefined): KubeObject | Stat
     }
     const sent = patched(step, live)
     if (step.same.includes('patched object')) expect(content(sent)).toEqual(content(step.real as KubeObject))
-    if (isRefusal(step.real)) return step.real
+    if (isApiError(step.real)) return step.real
     const updated = clone(step.real)
     const { managedFields } = sent.metadata
     delete updated.metadata.managedFields
@@ -152,7 +152,7 @@ function toOptions({ kind, manager, subresource, real }: Recorded): OwnershipOpt
     kind,
     manager,
     definitions: builtinDefinitions,
-    now: isRefusal(real) ? new Date(0) : timeOfWrite(real),
+    now: isApiError(real) ? new Date(0) : timeOfWrite(real),
     resetFields: subresource === 'status' ? [['spec'], ['metadata', 'labels']] : [['status']],
     ...(subresource !== undefined && { subresource }),
   }
@@ -183,7 +183,7 @@ function patched(step: Recorded, live: KubeObject | undefined): KubeObject {
   }
 }
 
-function isRefusal(answer: KubeObject | Status): answer is Status {
+function isApiError(answer: KubeObject | Status): answer is Status {
   return answer.kind === 'Status'
 }
 

@@ -9,22 +9,22 @@
 // See:     docs/model/README.md, rules 1 to 12; release.ts for claims on their way out.
 
 import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
-import { type Network, networkOf } from '../../api/ip-address.ts'
+import { type Subnet, subnetOf } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, toIPText } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Cache } from '../../kube/cache.ts'
-import { lookAgain } from '../../kube/look-again.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
-import { again, done, type PassResult } from '../../runtime/reconciler.ts'
-import { askHoldsOf } from '../hold/of-claim.ts'
-import { giveBackHold, regainHold, renewHold, takeHold } from '../hold/steps.ts'
-import type { Decision } from '../journal.ts'
-import { holds as holdKind, namespaces as namespaceKind, reports as reportKind } from '../kinds.ts'
-import { claimOf, holdOf, reportOf } from '../parsed.ts'
-import type { Need, Sleeper } from '../waiting.ts'
+import { refresh } from '../../kube/refresh.ts'
+import { done, type PassResult, requeue } from '../../runtime/reconciler.ts'
+import { askHoldsOf } from '../office/hold/of-claim.ts'
+import { giveBackHold, regainHold, renewHold, takeHold } from '../office/hold/steps.ts'
+import type { Decision } from '../office/journal.ts'
+import { holds as holdKind, namespaces as namespaceKind, reports as reportKind } from '../office/kinds.ts'
+import { claimOf, holdOf, reportOf } from '../office/parsed.ts'
+import type { Need, Sleeper } from '../office/waiting.ts'
 import { decide, observe, ownerOf, type Plan, type Seen, saysReady, type Taking } from './plan.ts'
 import { reportShowsOther } from './refusals.ts'
 import { releaseClaim } from './release.ts'
@@ -66,7 +66,7 @@ async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: Capi
     case 'recall':
       return recall(claim, seen, world)
     case 'refuse':
-      if (plan.held !== undefined && (await isHoldOutdated(plan.held, world))) return again()
+      if (plan.held !== undefined && (await isHoldOutdated(plan.held, world))) return requeue()
       world.waiting.sleep(sleeperOf(claim, seen.identity, needOf(plan), plan.refusal.reason))
       return sayWhyNot(world, claim, seen, plan.refusal, plan.held)
     case 'bind':
@@ -125,11 +125,11 @@ async function bind(
     case 'take':
     case 'arrive': {
       const made = await take(claim, pool, spec, by.how, world)
-      if (made === undefined) return again()
+      if (made === undefined) return requeue()
       // Rule 11, looked at once more with the hold in hand.
       if (isDisputed(world, claim, pool.space, ip)) {
         await giveBackHold(world, made)
-        return again()
+        return requeue()
       }
       break
     }
@@ -142,16 +142,16 @@ async function bind(
     case 'chosen': {
       // Before anything is said on the strength of it, the hold is read where it is kept, and touched: another process that
       // made it just now, and found the address disputed, is too late to give it back.
-      const live = await lookAgain(world.client, holdKind, world.caches.holds, { name: holdName(pool.space, ip) })
+      const live = await refresh(world.client, holdKind, world.caches.holds, { name: holdName(pool.space, ip) })
       const hold = live && holdOf(live)
       if (hold === undefined || isMalformed(hold) || hold.claim.uid !== claim.metadata.uid || hold.state !== 'held')
-        return again()
+        return requeue()
       await renewHold(world, hold)
       break
     }
   }
-  const chosen = by.how === 'chosen' ? claim : await choice(claim, address, networkShown(claim, pool, seen), world)
-  if (chosen === undefined) return again()
+  const chosen = by.how === 'chosen' ? claim : await choice(claim, address, subnetShown(claim, pool, seen), world)
+  if (chosen === undefined) return requeue()
   return report(chosen, pool, ip, by.how, seen, world)
 }
 
@@ -182,15 +182,15 @@ async function take(
 async function choice(
   claim: IPAddressClaim,
   address: string,
-  network: Network,
+  subnet: Subnet,
   world: CapiWorld,
 ): Promise<IPAddressClaim | undefined> {
-  const answer = claimOf(await storeChoice(world, claim, address, network))
+  const answer = claimOf(await storeChoice(world, claim, address, subnet))
   return isMalformed(answer) ? undefined : answer
 }
 
-function networkShown(claim: IPAddressClaim, pool: Pool, { report }: Seen): Network {
-  if (report?.prefix === undefined || !isOursOrNobodys(report, claim, pool)) return networkOf(claim, pool)
+function subnetShown(claim: IPAddressClaim, pool: Pool, { report }: Seen): Subnet {
+  if (report?.prefix === undefined || !isOursOrNobodys(report, claim, pool)) return subnetOf(claim, pool)
   return { prefix: report.prefix, gateway: report.gateway }
 }
 
@@ -209,9 +209,9 @@ async function report(
   }
   const known = seen.report === undefined ? await createReport(world, claim, pool, address) : undefined
   if (known === undefined) {
-    const object = await lookAgain(world.client, reportKind, world.caches.reports, { namespace, name })
+    const object = await refresh(world.client, reportKind, world.caches.reports, { namespace, name })
     const found = object && reportOf(object)
-    if (found === undefined || isMalformed(found)) return again()
+    if (found === undefined || isMalformed(found)) return requeue()
     // It belongs to an earlier claim of this name.
     if (!isOursOrNobodys(found, claim, pool)) return sweepReport(keyOfClaim(claim), world)
     if (!shows(found, { ip, bits: pool.bits }) || !isSamePool(found, claim)) {
@@ -250,7 +250,7 @@ async function isOutdated(
   { client }: CapiWorld,
 ): Promise<boolean> {
   const seen = cache.get(name)
-  await lookAgain(client, kind, cache, { name })
+  await refresh(client, kind, cache, { name })
   return cache.get(name) !== seen
 }
 

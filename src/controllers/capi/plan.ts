@@ -13,10 +13,10 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { choose } from '../../ipam/choose.ts'
 import { poolMalformed, poolNotFound, type Refusal } from '../../ipam/refusal.ts'
 import { affinityKeys, type Block } from '../../ipam/space-index.ts'
-import { holdFinalizer } from '../hold/steps.ts'
-import type { Ledger } from '../ledger.ts'
-import { reportOf } from '../parsed.ts'
-import { holdsOfClaim, readPool } from '../views.ts'
+import { holdFinalizer } from '../office/hold/steps.ts'
+import type { Ledger } from '../office/ledger.ts'
+import { reportOf } from '../office/parsed.ts'
+import { holdsOfClaim, readPool } from '../office/views.ts'
 import {
   heldByAnother,
   lostAddress,

@@ -10,7 +10,7 @@ import { toIPText } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { poolText, type Refusal, type RefusalReason } from '../../ipam/refusal.ts'
 import { timestamp } from '../../kube/timestamp.ts'
-import { after, done, type PassResult } from '../../runtime/reconciler.ts'
+import { done, type PassResult, requeueAfter } from '../../runtime/reconciler.ts'
 import type { Seen } from './plan.ts'
 import { sayStatus } from './steps.ts'
 import { type CapiWorld, type HandsOff, keyOfClaim, toldBefore } from './world.ts'
@@ -37,7 +37,7 @@ export async function sayWhyNot(
   const reason = toReason(refusal.reason)
   const word = `${claim.metadata.uid} ${refusal.message}`
   const patienceMs = world.lastWords.msUntil(word, world.clock.monotonicMs())
-  if (patienceMs > 0 && !isSaid(claim, reason, refusal.message)) return after(patienceMs)
+  if (patienceMs > 0 && !isSaid(claim, reason, refusal.message)) return requeueAfter(patienceMs)
   const isNew = await say(world, claim, 'False', reason, refusal.message, claim.addressName)
   if (!isNew) return done()
   world.lastWords.add(word, world.clock.monotonicMs())
@@ -61,7 +61,7 @@ function tellHolder({ caches, recorder }: CapiWorld, { metadata }: IPAddressClai
   if (about === undefined) return
   const other = metadata.namespace === namespace ? `claim ${metadata.name}` : 'a claim of another namespace'
   const note = `${other} says that ${toIPText(held.ip)} is its own, and waits for it: delete the one that is wrong`
-  recorder.tell({ about, type: 'Warning', reason: 'AddressContested', action: 'Bind', note })
+  recorder.event({ about, type: 'Warning', reason: 'AddressContested', action: 'Bind', note })
 }
 
 /** Whether only another wish can help: no release and no change of the pool that its admin may make any day. */
@@ -145,5 +145,5 @@ async function say(
 
 function tell(world: CapiWorld, claim: IPAddressClaim, type: 'Normal' | 'Warning', reason: string, note: string): void {
   const about = world.caches.claims.get(`${claim.metadata.namespace}/${claim.metadata.name}`)
-  if (about !== undefined) world.recorder.tell({ about, type, reason, action: 'Bind', note })
+  if (about !== undefined) world.recorder.event({ about, type, reason, action: 'Bind', note })
 }

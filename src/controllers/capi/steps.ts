@@ -3,22 +3,22 @@
 // every write carries the version it was decided on; a refusal is thrown, and means: look again from the beginning; what a
 // write answers is put into the cache at once.
 
-import { type IPAddress, type Network, toIPAddressObject, toNetworkText, withOwners } from '../../api/ip-address.ts'
+import { type IPAddress, type Subnet, toIPAddressObject, toSubnetText, withOwners } from '../../api/ip-address.ts'
 import { type ClaimStatus, type IPAddressClaim, toClaimStatus } from '../../api/ip-address-claim.ts'
 import {
   choiceAnnotation,
-  networkAnnotation,
   protectAddressFinalizer,
   releaseAddressFinalizer,
+  subnetAnnotation,
 } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import { isApiError } from '../../kube/api-error.ts'
 import { withFinalizer, withoutFinalizer } from '../../kube/finalizers.ts'
-import { lookAgain } from '../../kube/look-again.ts'
 import type { KubeObject } from '../../kube/object.ts'
-import { isRefusal } from '../../kube/refusal.ts'
-import { claims, reports } from '../kinds.ts'
-import { reportOf } from '../parsed.ts'
+import { refresh } from '../../kube/refresh.ts'
+import { claims, reports } from '../office/kinds.ts'
+import { reportOf } from '../office/parsed.ts'
 import type { CapiWorld } from './world.ts'
 
 type World = Pick<CapiWorld, 'client' | 'caches'>
@@ -28,10 +28,10 @@ export async function storeChoice(
   world: World,
   claim: IPAddressClaim,
   address: string,
-  network: Network,
+  subnet: Subnet,
 ): Promise<KubeObject> {
   const metadata = {
-    annotations: { [choiceAnnotation]: address, [networkAnnotation]: toNetworkText(network) },
+    annotations: { [choiceAnnotation]: address, [subnetAnnotation]: toSubnetText(subnet) },
     finalizers: withFinalizer(claim, releaseAddressFinalizer),
   }
   return patchClaim(world, claim, { metadata })
@@ -50,7 +50,7 @@ export async function createReport(
     caches.reports.learn(made)
     return made
   } catch (error) {
-    if (!isRefusal(error, 'AlreadyExists')) throw error
+    if (!isApiError(error, 'AlreadyExists')) throw error
     return undefined
   }
 }
@@ -132,10 +132,10 @@ async function patchClaim(
     caches.claims.learn(answer)
     return answer
   } catch (error) {
-    if (!isRefusal(error, 'Conflict', 'NotFound')) throw error
+    if (!isApiError(error, 'Conflict', 'NotFound')) throw error
     // The view is old, and may stay so for long. Whoever looks again on the same view takes the hold of a claim that is
     // gone again and again, and somebody else sees a stray again and again.
-    await lookAgain(client, claims, caches.claims, { name, namespace })
+    await refresh(client, claims, caches.claims, { name, namespace })
     throw error
   }
 }

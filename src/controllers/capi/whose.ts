@@ -10,7 +10,7 @@ import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Block } from '../../ipam/space-index.ts'
 import type { KubeObject } from '../../kube/object.ts'
-import { claimOf } from '../parsed.ts'
+import { claimOf } from '../office/parsed.ts'
 
 /** It names this claim's uid, or no claim at all and was not left behind by an earlier one of the name. */
 export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim, pool: Pool | undefined): boolean {

@@ -15,12 +15,12 @@ import type { Recorder } from '../../kube/events.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
-import type { Note } from '../journal.ts'
-import type { LastWords } from '../last-words.ts'
-import type { Ledger, Showing } from '../ledger.ts'
-import { claimOf, clusterOf, poolOf, reportOf } from '../parsed.ts'
-import { createViews, findPool, type Views } from '../views.ts'
-import type { Waiting } from '../waiting.ts'
+import type { Note } from '../office/journal.ts'
+import type { LastWords } from '../office/last-words.ts'
+import type { Ledger, Showing } from '../office/ledger.ts'
+import { claimOf, clusterOf, poolOf, reportOf } from '../office/parsed.ts'
+import { createViews, findPool, type Views } from '../office/views.ts'
+import type { Waiting } from '../office/waiting.ts'
 import type { Moved } from './moved.ts'
 
 export interface Caches extends Views {
@@ -33,7 +33,7 @@ export interface CapiWorld {
   readonly client: Client
   readonly clock: Clock
   readonly random: Random
-  readonly recorder: Pick<Recorder, 'tell'>
+  readonly recorder: Pick<Recorder, 'event'>
   readonly caches: Caches
   readonly ledger: Ledger
   readonly waiting: Waiting

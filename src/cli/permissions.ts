@@ -2,7 +2,7 @@
 // checked when it starts, and which the reference describes. A verb that is not here is never used; one that is here has a
 // line that says what would not work without it.
 
-import { claims, clusters, holds, namespaces, pools, reports } from '../controllers/kinds.ts'
+import { claims, clusters, holds, namespaces, pools, reports } from '../controllers/office/kinds.ts'
 import { events } from '../kube/events.ts'
 import { leases } from '../kube/lease.ts'
 import type { Kind } from '../kube/object.ts'
@@ -11,28 +11,28 @@ import type { Kind } from '../kube/object.ts'
 export const leaseName = 'mooring-controller'
 
 /**
- * Where a right is needed: `cluster` for kinds without namespaces, `watched` for kinds with them, in every namespace or in
+ * Where a permission is needed: `cluster` for kinds without namespaces, `watched` for kinds with them, in every namespace or in
  * the one of `--namespace`, `own` in the namespace of the controller itself.
  */
-export type RightScope = 'cluster' | 'watched' | 'own'
+export type PermissionScope = 'cluster' | 'watched' | 'own'
 
-export interface Right {
+export interface Permission {
   readonly group: string
   /** Plural, with its subresource: `ipaddressclaims/status`. */
   readonly resources: readonly string[]
   readonly verbs: readonly string[]
-  readonly scope: RightScope
+  readonly scope: PermissionScope
   /** Only objects of these names; not possible for `create`. */
   readonly names?: readonly string[]
   /** What does not work without it: the end of "without it ...". */
   readonly without: string
   /** No pass begins, and the process is not ready, while it is missing. */
   readonly isNeeded: boolean
-  /** Of which part of the controller: one that is switched off needs no rights. */
+  /** Of which part of the controller: one that is switched off needs no permissions. */
   readonly of: 'desk' | 'election' | 'diagnostics'
 }
 
-const deskRights: readonly Right[] = [
+const deskPermissions: readonly Permission[] = [
   needed(holds, ['get', 'list', 'watch', 'create', 'patch', 'delete'], 'no address can be held'),
   needed(claims, ['get', 'list', 'watch'], 'claims are not seen'),
   needed(claims, ['patch'], 'a claim does not remember its address'),
@@ -62,22 +62,26 @@ const deskRights: readonly Right[] = [
   { ...needed(events, ['create', 'patch'], 'kubectl describe shows no events'), isNeeded: false },
 ]
 
-const electionRights: readonly Right[] = [
+const electionPermissions: readonly Permission[] = [
   // A name cannot be asked for while there is no object of that name.
   { ...needed(leases, ['create'], 'no replica can lead'), scope: 'own', of: 'election' },
   { ...needed(leases, ['get', 'update'], 'no replica can lead'), scope: 'own', names: [leaseName], of: 'election' },
 ]
 
-const diagnosticsRights: readonly Right[] = [
+const diagnosticsPermissions: readonly Permission[] = [
   diagnosing('authentication.k8s.io', 'tokenreviews'),
   diagnosing('authorization.k8s.io', 'subjectaccessreviews'),
 ]
 
-export const rights: readonly Right[] = [...deskRights, ...electionRights, ...diagnosticsRights]
+export const permissions: readonly Permission[] = [
+  ...deskPermissions,
+  ...electionPermissions,
+  ...diagnosticsPermissions,
+]
 
 interface Resource extends Pick<Kind, 'group' | 'plural' | 'namespaced'> {}
 
-function needed(kinds: Resource | readonly Resource[], verbs: readonly string[], without: string): Right {
+function needed(kinds: Resource | readonly Resource[], verbs: readonly string[], without: string): Permission {
   const list: readonly Resource[] = Array.isArray(kinds) ? kinds : [kinds]
   const [first] = list
   return {
@@ -91,7 +95,7 @@ function needed(kinds: Resource | readonly Resource[], verbs: readonly string[],
   }
 }
 
-function diagnosing(group: string, resource: string): Right {
+function diagnosing(group: string, resource: string): Permission {
   const without = 'nobody can read /metrics, unless --insecure-diagnostics is given'
   return {
     group,
@@ -119,7 +123,7 @@ function byScope(kinds: readonly Kind[]): Kind[][] {
 }
 
 /** One verb on one resource, as the API server is asked about it. */
-export interface SingleRight {
+export interface SinglePermission {
   readonly verb: string
   readonly group: string
   readonly resource: string
@@ -131,7 +135,7 @@ export interface SingleRight {
   readonly isNeeded: boolean
 }
 
-export interface RightsInUse {
+export interface PermissionsInUse {
   /** Empty for all. */
   readonly watchedNamespace: string
   readonly ownNamespace: string
@@ -139,11 +143,16 @@ export interface RightsInUse {
   readonly isDiagnosing: boolean
 }
 
-export function singleRights({ watchedNamespace, ownNamespace, isElecting, isDiagnosing }: RightsInUse): SingleRight[] {
+export function singlePermissions({
+  watchedNamespace,
+  ownNamespace,
+  isElecting,
+  isDiagnosing,
+}: PermissionsInUse): SinglePermission[] {
   const namespaceOf = { cluster: '', watched: watchedNamespace, own: ownNamespace }
   const inUse = { desk: true, election: isElecting, diagnostics: isDiagnosing }
-  return rights
-    .filter(right => inUse[right.of])
+  return permissions
+    .filter(permission => inUse[permission.of])
     .flatMap(({ group, resources, verbs, names, scope, without, isNeeded }) =>
       resources.flatMap(resource => {
         const [plural = '', subresource] = resource.split('/')
@@ -162,7 +171,7 @@ export function singleRights({ watchedNamespace, ownNamespace, isElecting, isDia
 }
 
 /** `ipaddressclaims.ipam.cluster.x-k8s.io/status`, or `namespaces`. */
-export function nameOfResource({ group, resource, subresource }: SingleRight): string {
+export function nameOfResource({ group, resource, subresource }: SinglePermission): string {
   const name = group === '' ? resource : `${resource}.${group}`
   return subresource === undefined ? name : `${name}/${subresource}`
 }

@@ -1,12 +1,12 @@
 // Objects of the cache, read once into the shapes that decisions are made on.
 
-import { type Cluster, parseCluster } from '../api/cluster.ts'
-import { type Hold, parseHold } from '../api/hold.ts'
-import { type IPAddress, parseIPAddress } from '../api/ip-address.ts'
-import { type IPAddressClaim, parseIPAddressClaim } from '../api/ip-address-claim.ts'
-import type { Pool } from '../api/pool.ts'
-import { toPool } from '../api/to-pool.ts'
-import type { Malformed } from '../ip/malformed.ts'
+import { type Cluster, parseCluster } from '../../api/cluster.ts'
+import { type Hold, parseHold } from '../../api/hold.ts'
+import { type IPAddress, parseIPAddress } from '../../api/ip-address.ts'
+import { type IPAddressClaim, parseIPAddressClaim } from '../../api/ip-address-claim.ts'
+import type { Pool } from '../../api/pool.ts'
+import { toPool } from '../../api/to-pool.ts'
+import type { Malformed } from '../../ip/malformed.ts'
 
 function once<T>(parse: (object: unknown) => T): (object: object) => T {
   const known = new WeakMap<object, { value: T }>()

@@ -4,11 +4,11 @@
 //
 // It is also the one teller of what comes and goes: pools count anew, and whoever waits is woken, by its word alone.
 
-import { type Hold, type HoldSpec, holdName } from '../api/hold.ts'
-import { type Identity, identityKey } from '../api/object.ts'
-import { type IP, isSameIP } from '../ip/address.ts'
-import { LedgerIndex } from '../ipam/ledger-index.ts'
-import type { Block, SpaceIndex } from '../ipam/space-index.ts'
+import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
+import { type Identity, identityKey } from '../../api/object.ts'
+import { type IP, isSameIP } from '../../ip/address.ts'
+import { LedgerIndex } from '../../ipam/ledger-index.ts'
+import type { Block, SpaceIndex } from '../../ipam/space-index.ts'
 
 /** What somebody shows to have of a pool. */
 export interface Showing {

@@ -2,7 +2,7 @@
 // the HTTP code, never from text. Each refusal also says what it means for the work that met it, and whether the write
 // may have happened all the same: an unknown outcome is resolved by reading, never by guessing.
 
-import type { Verdict } from '../runtime/verdict.ts'
+import type { RetryPolicy } from '../runtime/retry-policy.ts'
 
 export type Reason =
   /** The object is not there. */
@@ -50,8 +50,8 @@ export interface RefusalFacts {
   readonly mayHaveHappened?: boolean
 }
 
-export class Refusal extends Error {
-  override readonly name = 'Refusal'
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
   readonly reason: Reason
   readonly code: number
   readonly retryAfterMs: number | undefined
@@ -67,27 +67,27 @@ export class Refusal extends Error {
     this.mayHaveHappened = facts.mayHaveHappened ?? false
   }
 
-  get verdict(): Verdict {
+  get retryPolicy(): RetryPolicy {
     // It was decided on an object that has changed since, or is gone.
-    if (this.reason === 'Conflict' || this.reason === 'NotFound') return { kind: 'look-again' }
+    if (this.reason === 'Conflict' || this.reason === 'NotFound') return { kind: 'stale' }
     return this.retryAfterMs === undefined ? { kind: 'retry' } : { kind: 'retry', atLeastMs: this.retryAfterMs }
   }
 }
 
-export function isRefusal(error: unknown, ...reasons: readonly Reason[]): error is Refusal {
-  return error instanceof Refusal && (reasons.length === 0 || reasons.includes(error.reason))
+export function isApiError(error: unknown, ...reasons: readonly Reason[]): error is ApiError {
+  return error instanceof ApiError && (reasons.length === 0 || reasons.includes(error.reason))
 }
 
 export type Outcome<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly refusal: Refusal; readonly reason: Reason }
+  | { readonly ok: false; readonly refusal: ApiError; readonly reason: Reason }
 
 /** The refusal as a value, to be branched on: `const made = await outcomeOf(client.create(...))`. */
 export async function outcomeOf<T>(attempt: Promise<T>): Promise<Outcome<T>> {
   try {
     return { ok: true, value: await attempt }
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof ApiError)) throw error
     return { ok: false, refusal: error, reason: error.reason }
   }
 }
@@ -142,12 +142,12 @@ export interface Refused {
   readonly retryAfter?: string | undefined
 }
 
-export function toRefusal({ what, isWrite, code, status: body, retryAfter }: Refused): Refusal {
+export function toApiError({ what, isWrite, code, status: body, retryAfter }: Refused): ApiError {
   const status = toStatus(body)
   const reason = reasonOf(code, status)
   const seconds = status.details?.retryAfterSeconds ?? toSeconds(retryAfter)
   const found = status.message ?? `the server answered ${code}`
-  return new Refusal(`${what}: ${found}`, {
+  return new ApiError(`${what}: ${found}`, {
     reason,
     code,
     ...(seconds !== undefined && { retryAfterMs: seconds * 1000 }),
@@ -170,9 +170,9 @@ function reasonOf(code: number, status: Status): Reason {
 }
 
 /** The Status of an ERROR event in a watch. */
-export function toStreamRefusal(what: string, object: unknown): Refusal {
+export function toStreamError(what: string, object: unknown): ApiError {
   const code = toStatus(object).code ?? 500
-  return toRefusal({ what, isWrite: false, code, status: object })
+  return toApiError({ what, isWrite: false, code, status: object })
 }
 
 function toStatus(body: unknown): Status {

@@ -1,9 +1,9 @@
 // Which pools give addresses out of one space: a holder of one takes from the others too.
 
-import { identityKey } from '../../api/object.ts'
-import { isMalformed } from '../../ip/malformed.ts'
-import type { Change } from '../../kube/cache.ts'
-import type { KubeObject } from '../../kube/object.ts'
+import { identityKey } from '../../../api/object.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
+import type { Change } from '../../../kube/cache.ts'
+import type { KubeObject } from '../../../kube/object.ts'
 import { poolOf } from '../parsed.ts'
 import type { Views } from '../views.ts'
 

@@ -2,15 +2,15 @@
 // holds, whichever desk they are for. Every write carries the version it was decided on; a refusal is thrown, and means: look
 // again from the beginning. What a write answers is put into the cache at once, so that the next pass of this process sees it.
 
-import { type Hold, type HoldSpec, toHoldObject, toQuarantinePatch, toRetakePatch } from '../../api/hold.ts'
-import type { Cache } from '../../kube/cache.ts'
-import type { Client } from '../../kube/client.ts'
-import { withFinalizer, withoutFinalizer } from '../../kube/finalizers.ts'
-import { lookAgain } from '../../kube/look-again.ts'
-import type { KubeObject } from '../../kube/object.ts'
-import { isRefusal } from '../../kube/refusal.ts'
-import { timestamp } from '../../kube/timestamp.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { type Hold, type HoldSpec, toHoldObject, toQuarantinePatch, toRetakePatch } from '../../../api/hold.ts'
+import { isApiError } from '../../../kube/api-error.ts'
+import type { Cache } from '../../../kube/cache.ts'
+import type { Client } from '../../../kube/client.ts'
+import { withFinalizer, withoutFinalizer } from '../../../kube/finalizers.ts'
+import type { KubeObject } from '../../../kube/object.ts'
+import { refresh } from '../../../kube/refresh.ts'
+import { timestamp } from '../../../kube/timestamp.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 import { holds } from '../kinds.ts'
 
 /** On a hold: it locks its name until its quarantine is over, also when somebody deletes it by hand. */
@@ -39,7 +39,7 @@ export async function takeHold(world: HoldWorld, spec: HoldSpec): Promise<KubeOb
     caches.holds.learn(made)
     return made
   } catch (error) {
-    if (!isRefusal(error, 'AlreadyExists')) throw error
+    if (!isApiError(error, 'AlreadyExists')) throw error
     const found = await client.get(holds, { name: object.metadata.name })
     if (found !== undefined) caches.holds.learn(found)
     return undefined
@@ -67,7 +67,7 @@ export async function parkHold(world: HoldWorld, spec: HoldSpec, restSeconds: nu
   try {
     caches.holds.learn(await client.create(holds, { ...object, status } as KubeObject))
   } catch (error) {
-    if (!isRefusal(error, 'AlreadyExists')) throw error
+    if (!isApiError(error, 'AlreadyExists')) throw error
   }
 }
 
@@ -113,9 +113,9 @@ async function patchHold({ client, caches }: HoldWorld, hold: Hold, patch: objec
     caches.holds.learn(answer)
     return answer
   } catch (error) {
-    if (!isRefusal(error, 'Conflict', 'NotFound')) throw error
+    if (!isApiError(error, 'Conflict', 'NotFound')) throw error
     // The view is old, and may stay so for long: who looks again is to see what there is.
-    await lookAgain(client, holds, caches.holds, { name })
+    await refresh(client, holds, caches.holds, { name })
     throw error
   }
 }

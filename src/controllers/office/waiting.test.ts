@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type IP, parseIP } from '../ip/address.ts'
-import { isMalformed } from '../ip/malformed.ts'
-import { again, done } from '../runtime/reconciler.ts'
+import { type IP, parseIP } from '../../ip/address.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import { done, requeue } from '../../runtime/reconciler.ts'
 import type { Freed } from './ledger.ts'
 import { type Need, type Sleeper, Waiting } from './waiting.ts'
 
@@ -119,7 +119,7 @@ describe('of those who wait for any address', () => {
     waiting.sleep(first)
     waiting.sleep(second)
     release()
-    await waiting.during(first.key, async () => again())
+    await waiting.during(first.key, async () => requeue())
     expect(take()).toEqual([first.key])
     await waiting.during(first.key, async () => done())
     expect(take()).toEqual([second.key])

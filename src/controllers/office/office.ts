@@ -8,21 +8,21 @@
 //
 // A desk adds its own: its kinds and their views, its reconcilers, and what hold.reclaim has to ask about its claims.
 
-import { capacityOf } from '../ipam/capacity.ts'
-import { poolSetOf } from '../ipam/pool-set.ts'
-import type { Cache } from '../kube/cache.ts'
-import type { Client } from '../kube/client.ts'
-import type { Discovery } from '../kube/discovery.ts'
-import type { Recorder } from '../kube/events.ts'
-import { measureReflectors } from '../kube/metrics.ts'
-import { type Kind, type KubeObject, keyOf } from '../kube/object.ts'
-import { Reflector } from '../kube/reflector.ts'
-import type { Clock } from '../runtime/clock.ts'
-import type { Manager } from '../runtime/manager.ts'
-import type { Random } from '../runtime/random.ts'
-import { defineReconciler } from '../runtime/reconciler.ts'
-import type { Log } from '../telemetry/log.ts'
-import type { Metrics } from '../telemetry/metrics.ts'
+import { capacityOf } from '../../ipam/capacity.ts'
+import { poolSetOf } from '../../ipam/pool-set.ts'
+import type { Cache } from '../../kube/cache.ts'
+import type { Client } from '../../kube/client.ts'
+import type { Discovery } from '../../kube/discovery.ts'
+import type { Recorder } from '../../kube/events.ts'
+import { measureReflectors } from '../../kube/metrics.ts'
+import { type Kind, type KubeObject, keyOf } from '../../kube/object.ts'
+import { Reflector } from '../../kube/reflector.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Manager } from '../../runtime/manager.ts'
+import type { Random } from '../../runtime/random.ts'
+import { defineReconciler } from '../../runtime/reconciler.ts'
+import type { Log } from '../../telemetry/log.ts'
+import type { Metrics } from '../../telemetry/metrics.ts'
 import { type ClaimKind, ClaimKinds } from './claim-kind.ts'
 import { reconcileHold } from './hold/reclaim.ts'
 import { noteIn } from './journal.ts'
@@ -41,7 +41,7 @@ export interface OfficeParts {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  readonly recorder: Pick<Recorder, 'tell'>
+  readonly recorder: Pick<Recorder, 'event'>
   readonly manager: Manager
   /** Everything, unless told otherwise. */
   readonly scope?: Scope

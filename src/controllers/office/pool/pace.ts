@@ -1,8 +1,8 @@
 // When each pool was last written, so that a burst of claims is told in a few writes and the end of it always is. A change
 // of the spec does not wait: whoever made it looks at the answer.
 
-import type { KubeObject } from '../../kube/object.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import type { KubeObject } from '../../../kube/object.ts'
+import type { Clock } from '../../../runtime/clock.ts'
 
 /** At most four writes a second for one pool. */
 export const statusPeriodMs = 250

@@ -2,7 +2,7 @@
 // reads only what is there: an object need have no annotations, no status and, in its older versions, no spec.
 
 /** False where the answer would be yes, without a warning: then nobody is asked. */
-export interface Condition {
+export interface MatchCondition {
   readonly name: string
   readonly expression: string
 }

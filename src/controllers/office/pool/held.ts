@@ -1,7 +1,7 @@
 // Whether anybody has something of a pool: then it stays, and it may not be changed in ways that would strand them.
 
-import { type Identity, identityKey } from '../../api/object.ts'
-import { isMalformed } from '../../ip/malformed.ts'
+import { type Identity, identityKey } from '../../../api/object.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
 import type { Ledger } from '../ledger.ts'
 import { holdOf } from '../parsed.ts'
 import type { Views } from '../views.ts'

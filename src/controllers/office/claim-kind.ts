@@ -1,9 +1,9 @@
 // What a desk tells of its kind of claim, so that the ledger's own controllers can judge holds in the name of such claims
 // without knowing the kind.
 
-import type { Hold } from '../api/hold.ts'
-import type { Cache } from '../kube/cache.ts'
-import type { Kind, KubeObject } from '../kube/object.ts'
+import type { Hold } from '../../api/hold.ts'
+import type { Cache } from '../../kube/cache.ts'
+import type { Kind, KubeObject } from '../../kube/object.ts'
 
 export interface ClaimKind {
   readonly kind: Kind

@@ -1,22 +1,22 @@
 // What a failure means for the work that met it. Errors say it of themselves in a field, so the runtime needs no list of
 // error types and knows no server.
 
-export type Verdict =
+export type RetryPolicy =
   /** The view was old: look again, at once the first time. */
-  | { readonly kind: 'look-again' }
+  | { readonly kind: 'stale' }
   /** Trying again cannot help until something changes. */
   | { readonly kind: 'terminal' }
   /** Try again later, and not before `atLeastMs` when somebody said so. */
   | { readonly kind: 'retry'; readonly atLeastMs?: number }
 
-export interface Judged {
-  readonly verdict: Verdict
+export interface HasRetryPolicy {
+  readonly retryPolicy: RetryPolicy
 }
 
 /** Thrown by a pass when only a change of the world can help. */
-export class TerminalError extends Error implements Judged {
+export class TerminalError extends Error implements HasRetryPolicy {
   override readonly name = 'TerminalError'
-  readonly verdict: Verdict = { kind: 'terminal' }
+  readonly retryPolicy: RetryPolicy = { kind: 'terminal' }
 }
 
 export type CancelReason = 'shutdown' | 'lost-lease' | 'deadline' | 'not-needed'
@@ -32,8 +32,8 @@ export class Cancelled extends Error {
   }
 }
 
-export function verdictOf(error: unknown): Verdict {
-  if (error instanceof Error && 'verdict' in error) return (error as Error & Judged).verdict
+export function retryPolicyOf(error: unknown): RetryPolicy {
+  if (error instanceof Error && 'retryPolicy' in error) return (error as Error & HasRetryPolicy).retryPolicy
   return { kind: 'retry' }
 }
 

@@ -1,4 +1,4 @@
-// Every right that is shipped is missed by name when it is not there: each verb of each rule is taken away in turn.
+// Every permission that is shipped is missed by name when it is not there: each verb of each rule is taken away in turn.
 //
 // On the embedded server only what is asked at the start is looked at, by the account itself; on a real one the whole
 // controller is started each time.
@@ -6,15 +6,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Manifest, plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
 import { type Connected, connect } from '../../src/cli/connect.ts'
-import { rights, singleRights } from '../../src/cli/rights.ts'
+import { permissions, singlePermissions } from '../../src/cli/permissions.ts'
 import { StartUpChecks } from '../../src/cli/start-up-checks.ts'
 import { realClock } from '../../src/runtime/clock.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { aGround, aNamespace, type Ground, until } from './ground.ts'
 import { aReplica, type Line } from './replica.ts'
 
-const options = { ...plainInstall, namespace: 'rights-system', namePrefix: 'rights-' }
-const account = 'rights-controller'
+const options = { ...plainInstall, namespace: 'permissions-system', namePrefix: 'permissions-' }
+const account = 'permissions-controller'
 let ground: Ground
 let kubeconfig: string
 let connected: Connected
@@ -82,14 +82,14 @@ function nameOf({ apiGroups: [group = ''] }: Rule, resource: string): string {
 }
 
 const asked = () =>
-  singleRights({ watchedNamespace: '', ownNamespace: options.namespace, isElecting: true, isDiagnosing: true })
+  singlePermissions({ watchedNamespace: '', ownNamespace: options.namespace, isElecting: true, isDiagnosing: true })
 
 /** What the account is told to miss, by nothing but the questions it asks when it starts. */
 async function missed(): Promise<Line[]> {
   const lines: Line[] = []
   const log = createLog({ write: line => lines.push(JSON.parse(line) as Line), now: Date.now })
   const { client, served } = connected
-  const checks = new StartUpChecks({ client, served, clock: realClock, log, kinds: [], rights: asked() })
+  const checks = new StartUpChecks({ client, served, clock: realClock, log, kinds: [], permissions: asked() })
   const stop = new AbortController()
   const running = checks.run(stop.signal)
   const isChecked = () => !checks.reasons().includes('it was not checked yet what is there in the cluster')
@@ -99,10 +99,10 @@ async function missed(): Promise<Line[]> {
   return lines.filter(({ level }) => level === 'error')
 }
 
-describe('every right that is shipped', () => {
+describe('every permission that is shipped', () => {
   test('is one that the controller asks for, and every one it asks for is shipped', async () => {
     const shipped = allTaken().map(({ verb, resource }) => `${verb} ${resource}`)
-    const used = rights.flatMap(({ group, resources, verbs }) =>
+    const used = permissions.flatMap(({ group, resources, verbs }) =>
       resources.flatMap(resource => verbs.map(verb => `${verb} ${nameOf({ apiGroups: [group], verbs }, resource)}`)),
     )
     expect(shipped.toSorted()).toEqual(used.toSorted())
@@ -120,7 +120,7 @@ describe('every right that is shipped', () => {
     await ground.apply(one.role)
     try {
       if (ground.isReal) return await startAndMiss(verb, resource)
-      expect(await missed()).toEqual([expect.objectContaining({ msg: 'a right is missing', verb, resource })])
+      expect(await missed()).toEqual([expect.objectContaining({ msg: 'a permission is missing', verb, resource })])
     } finally {
       await ground.apply(whole ?? {})
     }
@@ -132,9 +132,11 @@ async function startAndMiss(verb: string, resource: string): Promise<void> {
   await until('the server has noticed', async () => (await missed()).some(line => line.resource === resource))
   const replica = await aReplica(kubeconfig)
   try {
-    const line = await replica.said({ msg: 'a right is missing', verb, resource })
+    const line = await replica.said({ msg: 'a permission is missing', verb, resource })
     expect(line).toMatchObject({ level: 'error', without: expect.any(String), advice: expect.any(String) })
-    const isNeeded = asked().some(right => right.verb === verb && right.without === line.without && right.isNeeded)
+    const isNeeded = asked().some(
+      permission => permission.verb === verb && permission.without === line.without && permission.isNeeded,
+    )
     const { code, text } = await replica.readyz()
     if (isNeeded) expect([code, text]).toEqual([503, expect.stringContaining(`may not ${verb} ${resource}`)])
   } finally {

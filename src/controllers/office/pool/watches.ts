@@ -4,12 +4,12 @@
 //   a pool                     itself; with its spec, the pools that list the same addresses as it does or did
 //   who has what (ledger.ts)   the pool it was given from; every pool of its space, where another's holder takes from it too
 
-import { type Identity, identityKey } from '../../api/object.ts'
-import { isMalformed } from '../../ip/malformed.ts'
-import { type Change, isSpecChange } from '../../kube/cache.ts'
-import type { KubeObject } from '../../kube/object.ts'
-import type { Manager } from '../../runtime/manager.ts'
-import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
+import { type Identity, identityKey } from '../../../api/object.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
+import { type Change, isSpecChange } from '../../../kube/cache.ts'
+import type { KubeObject } from '../../../kube/object.ts'
+import type { Manager } from '../../../runtime/manager.ts'
+import { defineReconciler, type RunningReconciler } from '../../../runtime/reconciler.ts'
 import { noteIn } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
 import type { DeskMetrics } from '../metrics.ts'

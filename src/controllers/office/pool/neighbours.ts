@@ -1,9 +1,9 @@
 // Which other pools list the addresses of a pool. Every pool is compared with every other only when a spec has changed, not
 // when a holder comes or goes.
 
-import { type Identity, identityKey } from '../../api/object.ts'
-import type { Pool } from '../../api/pool.ts'
-import { type Overlap, overlapsOf } from '../../ipam/overlap.ts'
+import { type Identity, identityKey } from '../../../api/object.ts'
+import type { Pool } from '../../../api/pool.ts'
+import { type Overlap, overlapsOf } from '../../../ipam/overlap.ts'
 import { allPools, type Views } from '../views.ts'
 
 interface Known {

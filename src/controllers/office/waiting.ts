@@ -9,10 +9,10 @@
 // Nobody sleeps while there is something for them. A claim that is woken counts as awake until its pass has decided; one that
 // then takes nothing, because it is gone, paused, wants something else or failed, passes the wake on.
 
-import type { Identity } from '../api/object.ts'
-import { overlapsCIDR } from '../ip/cidr.ts'
-import type { Block } from '../ipam/space-index.ts'
-import type { PassResult } from '../runtime/reconciler.ts'
+import type { Identity } from '../../api/object.ts'
+import { overlapsCIDR } from '../../ip/cidr.ts'
+import type { Block } from '../../ipam/space-index.ts'
+import type { PassResult } from '../../runtime/reconciler.ts'
 import type { Freed } from './ledger.ts'
 
 export type Need =
@@ -103,7 +103,7 @@ export class Waiting {
     let isToLookAgain = false
     try {
       const result = await pass()
-      isToLookAgain = result.kind === 'again'
+      isToLookAgain = result.kind === 'requeue'
       return result
     } finally {
       if (!isToLookAgain && this.#awake.get(key)?.hasBegun === true) this.leave(key)

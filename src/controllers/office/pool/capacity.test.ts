@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
-import { toHoldObject } from '../../api/hold.ts'
-import { identityKey } from '../../api/object.ts'
-import { toPool } from '../../api/to-pool.ts'
-import { parseIP } from '../../ip/address.ts'
-import { orThrow } from '../../ip/malformed.ts'
-import type { Client, PatchOptions } from '../../kube/client.ts'
-import type { News } from '../../kube/events.ts'
-import { type Kind, type KubeObject, keyOf, keyOfRef, type ObjectRef } from '../../kube/object.ts'
-import { Refusal } from '../../kube/refusal.ts'
-import { Manager } from '../../runtime/manager.ts'
-import { seededRandom } from '../../runtime/random.ts'
-import { VirtualClock } from '../../runtime/virtual-clock.ts'
-import { silentLog } from '../../telemetry/log.ts'
-import { createMetrics } from '../../telemetry/metrics.ts'
-import { factsWhenSynced, reviewFacts } from '../capi/facts.ts'
-import { createCaches, followShown } from '../capi/world.ts'
+import { toHoldObject } from '../../../api/hold.ts'
+import { identityKey } from '../../../api/object.ts'
+import { toPool } from '../../../api/to-pool.ts'
+import { parseIP } from '../../../ip/address.ts'
+import { orThrow } from '../../../ip/malformed.ts'
+import { ApiError } from '../../../kube/api-error.ts'
+import type { Client, PatchOptions } from '../../../kube/client.ts'
+import type { EventInput } from '../../../kube/events.ts'
+import { type Kind, type KubeObject, keyOf, keyOfRef, type ObjectRef } from '../../../kube/object.ts'
+import { Manager } from '../../../runtime/manager.ts'
+import { seededRandom } from '../../../runtime/random.ts'
+import { VirtualClock } from '../../../runtime/virtual-clock.ts'
+import { silentLog } from '../../../telemetry/log.ts'
+import { createMetrics } from '../../../telemetry/metrics.ts'
+import { factsWhenSynced, reviewFacts } from '../../capi/facts.ts'
+import { createCaches, followShown } from '../../capi/world.ts'
 import { Ledger } from '../ledger.ts'
 import { followHolds } from '../views.ts'
 import { statusPeriodMs } from './pace.ts'
@@ -41,7 +41,7 @@ async function aDesk({ prunes = false } = {}) {
   followHolds(caches, ledger)
   followShown(caches, ledger)
   const writes: { readonly what: string; readonly patch: object }[] = []
-  const news: News[] = []
+  const news: EventInput[] = []
   /** Gone from the server, and not yet from the caches. */
   const vanished = new Set<string>()
   /** Whether somebody else writes to the pool all the time, so that every view is old. */
@@ -78,10 +78,10 @@ async function aDesk({ prunes = false } = {}) {
   const mergePatch = async (kind: Kind, ref: ObjectRef, patch: object, options: PatchOptions = {}) => {
     const before = cacheOf(kind.kind).get(keyOfRef(ref)) as Stored | undefined
     if (before === undefined || vanished.has(keyOfRef(ref)))
-      throw new Refusal('gone', { reason: 'NotFound', code: 404 })
+      throw new ApiError('gone', { reason: 'NotFound', code: 404 })
     const { uid, resourceVersion } = before.metadata
     if (rush.isOn || options.resourceVersion !== resourceVersion || options.uid !== uid) {
-      throw new Refusal('old', { reason: 'Conflict', code: 409 })
+      throw new ApiError('old', { reason: 'Conflict', code: 409 })
     }
     const { metadata = {}, status } = patch as { metadata?: { finalizers?: string[] | null }; status?: object }
     writes.push({ what: `${kind.kind} ${keyOfRef(ref)}`, patch })
@@ -100,7 +100,7 @@ async function aDesk({ prunes = false } = {}) {
   const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
   const client = { mergePatch } as unknown as Client
   const sharing = new Sharing(caches)
-  const recorder = { tell: (told: News) => void news.push(told) }
+  const recorder = { event: (told: EventInput) => void news.push(told) }
   const capacity = addPoolCapacity(manager, { client, clock, recorder, caches, ledger, sharing, metrics: undefined })
   const all = [caches.holds, caches.reports, caches.claims, ...caches.pools.values()]
   for (const cache of all) cache.markSynced()

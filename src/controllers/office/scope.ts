@@ -5,8 +5,8 @@
 //
 // A claim out of scope is left alone, never taken for gone: nothing is written to it, and its holds are no strays.
 
-import { watchFilterLabel } from '../api/names.ts'
-import type { KubeObject } from '../kube/object.ts'
+import { watchFilterLabel } from '../../api/names.ts'
+import type { KubeObject } from '../../kube/object.ts'
 
 export interface Scope {
   /** Only claims and pools of this namespace; empty for all. */

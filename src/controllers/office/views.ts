@@ -1,11 +1,11 @@
 // What every desk sees, whatever kind of claim it serves: holds, pools and namespaces, as they are in view.
 
-import type { Hold } from '../api/hold.ts'
-import { type Identity, identityKey } from '../api/object.ts'
-import type { Pool } from '../api/pool.ts'
-import { isMalformed, type Malformed } from '../ip/malformed.ts'
-import { Cache } from '../kube/cache.ts'
-import { type KubeObject, keyOf, keyOfRef } from '../kube/object.ts'
+import type { Hold } from '../../api/hold.ts'
+import { type Identity, identityKey } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { isMalformed, type Malformed } from '../../ip/malformed.ts'
+import { Cache } from '../../kube/cache.ts'
+import { type KubeObject, keyOf, keyOfRef } from '../../kube/object.ts'
 import { pools as poolKinds } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
 import { holdOf, poolOf } from './parsed.ts'

@@ -1,7 +1,7 @@
 // Every hold in the name of a claim, from the API server itself, for whoever cannot rely on what is in view.
 
-import type { Hold } from '../../api/hold.ts'
-import { isMalformed } from '../../ip/malformed.ts'
+import type { Hold } from '../../../api/hold.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
 import { holds } from '../kinds.ts'
 import { holdOf } from '../parsed.ts'
 import { claimUidLabel, type HoldWorld } from './steps.ts'

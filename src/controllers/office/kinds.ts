@@ -1,7 +1,7 @@
 // The kinds that desks read and write, as a client needs to know them. What their objects mean is in `src/api`.
 
-import { poolKinds as apiPoolKinds } from '../api/to-pool.ts'
-import { defineKind, type Kind, type KubeObject } from '../kube/object.ts'
+import { poolKinds as apiPoolKinds } from '../../api/to-pool.ts'
+import { defineKind, type Kind, type KubeObject } from '../../kube/object.ts'
 
 export const holds = defineKind<KubeObject>({
   group: 'mooring.dev',

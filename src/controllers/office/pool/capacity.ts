@@ -8,24 +8,24 @@
 //          a second. One that cannot be read says why and is left alone otherwise.
 
 import { isDeepStrictEqual } from 'node:util'
-import { type Condition, conditionsOf, setCondition } from '../../api/condition.ts'
-import { protectPoolFinalizer } from '../../api/names.ts'
-import { apiVersionOf, type Identity, identityKey } from '../../api/object.ts'
-import type { Pool } from '../../api/pool.ts'
-import { isRecord, shapeOf } from '../../api/shape.ts'
-import { poolKindOf } from '../../api/to-pool.ts'
-import { isMalformed, type Malformed } from '../../ip/malformed.ts'
-import { type Capacity, capacityOf } from '../../ipam/capacity.ts'
-import type { Overlap } from '../../ipam/overlap.ts'
-import { malformedPoolCondition, statusOfPool } from '../../ipam/status.ts'
-import type { Client } from '../../kube/client.ts'
-import type { News, Recorder } from '../../kube/events.ts'
-import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from '../../kube/finalizers.ts'
-import { type Kind, type KubeObject, refOf } from '../../kube/object.ts'
-import { isRefusal } from '../../kube/refusal.ts'
-import { timestamp } from '../../kube/timestamp.ts'
-import type { Clock } from '../../runtime/clock.ts'
-import { after, done, type PassResult } from '../../runtime/reconciler.ts'
+import { type Condition, conditionsOf, setCondition } from '../../../api/condition.ts'
+import { protectPoolFinalizer } from '../../../api/names.ts'
+import { apiVersionOf, type Identity, identityKey } from '../../../api/object.ts'
+import type { Pool } from '../../../api/pool.ts'
+import { isRecord, shapeOf } from '../../../api/shape.ts'
+import { poolKindOf } from '../../../api/to-pool.ts'
+import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
+import { type Capacity, capacityOf } from '../../../ipam/capacity.ts'
+import type { Overlap } from '../../../ipam/overlap.ts'
+import { malformedPoolCondition, statusOfPool } from '../../../ipam/status.ts'
+import { isApiError } from '../../../kube/api-error.ts'
+import type { Client } from '../../../kube/client.ts'
+import type { EventInput, Recorder } from '../../../kube/events.ts'
+import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from '../../../kube/finalizers.ts'
+import { type Kind, type KubeObject, refOf } from '../../../kube/object.ts'
+import { timestamp } from '../../../kube/timestamp.ts'
+import type { Clock } from '../../../runtime/clock.ts'
+import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
 import type { Note } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
 import type { Ledger } from '../ledger.ts'
@@ -38,7 +38,7 @@ import type { Pace } from './pace.ts'
 export interface PoolWorld {
   readonly client: Client
   readonly clock: Clock
-  readonly recorder: Pick<Recorder, 'tell'>
+  readonly recorder: Pick<Recorder, 'event'>
   readonly caches: Views
   readonly ledger: Ledger
   /** Of the pass that runs. */
@@ -58,13 +58,13 @@ export async function reconcilePool(key: string, world: PoolWorld): Promise<Pass
   const { object } = found
   const waitMs = world.pace.waitMs(key, object)
   // A pool on its way out is looked at all the same: it may go now.
-  if (waitMs > 0 && !isDeleting(object)) return after(waitMs)
+  if (waitMs > 0 && !isDeleting(object)) return requeueAfter(waitMs)
   const plan = decide(observe(found, world), timestamp(world.clock))
   try {
     return await settle(key, found, plan, waitMs, world)
   } catch (error) {
     // It went while it was looked at; the event that says so is on its way.
-    if (isRefusal(error, 'NotFound')) return done()
+    if (isApiError(error, 'NotFound')) return done()
     throw error
   }
 }
@@ -123,7 +123,7 @@ export type Plan =
 /** It ran out of addresses, or has some again. */
 type Turn = 'exhausted' | 'recovered'
 
-type Telling = Pick<News, 'type' | 'reason' | 'note'>
+type Telling = Pick<EventInput, 'type' | 'reason' | 'note'>
 
 function decide(seen: Seen, now: string): Plan {
   const { object, isHeld } = seen
@@ -181,7 +181,11 @@ function isSaid(current: Readonly<Record<string, unknown>>, wanted: object): boo
 }
 
 /** Conditions whose coming about its owner wants to hear of. */
-const worthTelling: readonly { readonly condition: string; readonly status: string; readonly type: News['type'] }[] = [
+const worthTelling: readonly {
+  readonly condition: string
+  readonly status: string
+  readonly type: EventInput['type']
+}[] = [
   { condition: 'Exhausted', status: 'True', type: 'Warning' },
   { condition: 'Overlapping', status: 'True', type: 'Warning' },
   { condition: 'Drained', status: 'True', type: 'Normal' },
@@ -230,7 +234,7 @@ async function settle(
       return done()
 
     case 'say': {
-      if (waitMs > 0) return after(waitMs)
+      if (waitMs > 0) return requeueAfter(waitMs)
       const { uid = '', resourceVersion = '' } = object.metadata
       const options = { uid, resourceVersion, subresource: 'status' } as const
       const answer = await client.mergePatch(kind, refOf(object), { status: plan.status }, options)
@@ -239,7 +243,7 @@ async function settle(
       tell(identity, object, plan.news, world)
       if (plan.turn !== undefined) world.note({ what: plan.turn, pool: identity })
       // A claim that was about to take an address when it was counted may have got none, and that is no event.
-      return after(secondLookMs)
+      return requeueAfter(secondLookMs)
     }
   }
 }
@@ -248,5 +252,5 @@ function tell(identity: Identity, { metadata }: KubeObject, news: readonly Telli
   const known = poolKindOf(identity)
   const apiVersion = known === undefined ? identity.apiGroup : apiVersionOf(known)
   const about = { apiVersion, kind: identity.kind, metadata }
-  for (const telling of news) recorder.tell({ about, action: 'Count', ...telling })
+  for (const telling of news) recorder.event({ about, action: 'Count', ...telling })
 }

@@ -1,11 +1,11 @@
 // The numbers of a desk, all of them: how full pools are and who waits, read when somebody looks; what was decided, counted
 // as it happens (journal.ts). Names of pools become labels only up to a bound; the pools past it are added up.
 
-import type { Identity } from '../api/object.ts'
-import type { Pool } from '../api/pool.ts'
-import { type Capacity, capacityOf } from '../ipam/capacity.ts'
-import type { Clock } from '../runtime/clock.ts'
-import { type Metrics, type Sample, secondsBounds } from '../telemetry/metrics.ts'
+import type { Identity } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { type Capacity, capacityOf } from '../../ipam/capacity.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { type Metrics, type Sample, secondsBounds } from '../../telemetry/metrics.ts'
 import type { Decision, Entry } from './journal.ts'
 import type { Ledger } from './ledger.ts'
 import { allPools, type Views } from './views.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { type HoldState, parseHold, toHoldObject } from '../api/hold.ts'
-import { parseIP } from '../ip/address.ts'
-import { orThrow } from '../ip/malformed.ts'
+import { type HoldState, parseHold, toHoldObject } from '../../api/hold.ts'
+import { parseIP } from '../../ip/address.ts'
+import { orThrow } from '../../ip/malformed.ts'
 import { Ledger, type LedgerChange, type Showing } from './ledger.ts'
 
 const pool = { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }

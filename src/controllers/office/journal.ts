@@ -2,12 +2,12 @@
 // last, and a count. The sentence is constant and the fields have the same names everywhere. A pass that finds everything
 // as it should be has decided nothing and says nothing.
 
-import { holdName } from '../api/hold.ts'
-import type { Identity } from '../api/object.ts'
-import type { Pool } from '../api/pool.ts'
-import { type IP, toIPText } from '../ip/address.ts'
-import { poolText } from '../ipam/refusal.ts'
-import type { Log } from '../telemetry/log.ts'
+import { holdName } from '../../api/hold.ts'
+import type { Identity } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { type IP, toIPText } from '../../ip/address.ts'
+import { poolText } from '../../ipam/refusal.ts'
+import type { Log } from '../../telemetry/log.ts'
 import type { DeskMetrics } from './metrics.ts'
 
 const sentences = {

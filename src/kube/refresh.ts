@@ -7,7 +7,7 @@ import { type Kind, type KubeObject, keyOfRef, type ObjectRef } from './object.t
 
 type View<T extends KubeObject> = Pick<Cache<T>, 'get' | 'learn' | 'unlearn'>
 
-export async function lookAgain<T extends KubeObject>(
+export async function refresh<T extends KubeObject>(
   client: Pick<Client, 'get'>,
   kind: Kind<T>,
   view: View<T>,

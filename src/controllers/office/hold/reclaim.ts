@@ -8,9 +8,9 @@
 // "Gone" is what the API server answers, never what a cache does not know: the cache may be older than the hold. What a claim
 // chose is for the desk of its kind to say (claim-kind.ts); a hold of a kind that no desk here serves is left alone.
 
-import type { Hold } from '../../api/hold.ts'
-import { isMalformed } from '../../ip/malformed.ts'
-import { after, done, type PassResult } from '../../runtime/reconciler.ts'
+import type { Hold } from '../../../api/hold.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
+import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
 import type { ClaimKind, ClaimKinds } from '../claim-kind.ts'
 import type { Note } from '../journal.ts'
 import { holdOf } from '../parsed.ts'
@@ -47,7 +47,7 @@ async function settleQuarantine(hold: Hold, world: ReclaimWorld): Promise<PassRe
   const untilMs = hold.until === undefined ? 0 : Date.parse(hold.until)
   const seconds = findPool(world.caches, hold.pool)?.quarantineSeconds ?? 0
   const leftMs = untilMs + (seconds === 0 ? 0 : slackMs) - world.clock.now()
-  if (leftMs > 0) return after(leftMs)
+  if (leftMs > 0) return requeueAfter(leftMs)
   await expireHold(world, hold)
   if (hold.until !== hold.since) {
     world.note({ what: 'rested', claim: hold.claim, pool: hold.pool, space: hold.space, ip: hold.ip })
