@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { kubernetesVersion, referenceIpamVersion, skippedExitCode, Unavailable } from '../scripts/real/binaries.ts'
-import { claims, reports } from '../src/controllers/office/kinds.ts'
+import { claims, reports } from '../src/controllers/capi/kinds.ts'
 import { bareRate, bareTimes } from './claims-bare.ts'
 import {
   type Arrivals,

@@ -5,6 +5,7 @@ import { parseIPAddress } from '../api/ip-address.ts'
 import { parseIPAddressClaim } from '../api/ip-address-claim.ts'
 import { type Metadata, metadataOf } from '../api/object.ts'
 import { childOf, shapeOf } from '../api/shape.ts'
+import { claims, clusters, reports } from '../controllers/capi/kinds.ts'
 import * as kinds from '../controllers/office/kinds.ts'
 import { holdOf } from '../controllers/office/parsed.ts'
 import type { Scope } from '../controllers/office/scope.ts'
@@ -41,18 +42,18 @@ export async function gatherInCluster(client: Client, scope: Scope): Promise<Lis
   return {
     pools,
     holds: await listAll(client, kinds.holds, scope),
-    clusters: await listAll(client, kinds.clusters, scope),
+    clusters: await listAll(client, clusters, scope),
     namespaces: await listAll(client, kinds.namespaces, scope),
-    claims: await listAll(client, kinds.claims, scope),
-    reports: await listAll(client, kinds.reports, scope),
+    claims: await listAll(client, claims, scope),
+    reports: await listAll(client, reports, scope),
   }
 }
 
 export async function gatherMetal3(client: Client, scope: Scope): Promise<Metal3Objects> {
   const pools = await listAll(client, metal3Pools, scope)
   const own = await listAll(client, metal3Addresses, scope)
-  const theirs = await listAll(client, kinds.reports, scope)
-  const claims = (await listAll(client, kinds.claims, scope)).flatMap(object => {
+  const theirs = await listAll(client, reports, scope)
+  const known = (await listAll(client, claims, scope)).flatMap(object => {
     const claim = parseIPAddressClaim(object)
     return isMalformed(claim) ? [] : [claim]
   })
@@ -63,7 +64,7 @@ export async function gatherMetal3(client: Client, scope: Scope): Promise<Metal3
       ...theirs.flatMap(object => toMetal3Address(object) ?? []),
     ],
     ipClaims: (await listAll(client, metal3Claims, scope)).map(metadataOfObject),
-    claims,
+    claims: known,
     holds: await readableHolds(client, scope),
   }
 }

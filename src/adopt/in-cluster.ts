@@ -7,19 +7,15 @@ import type { IPAddress } from '../api/ip-address.ts'
 import { type IPAddressClaim, poolOfClaim } from '../api/ip-address-claim.ts'
 import { ipamGroup, protectAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
-import { decide, observe, type Plan, type Seen } from '../controllers/capi/plan.ts'
-import { isOursOrNobodys, isSamePool, shows } from '../controllers/capi/whose.ts'
-import {
-  type CapiWorld,
-  createCaches,
-  followShown,
-  keyOfClaim,
-  poolOfReport,
-  showingOfClaim,
-  showingOfReport,
-} from '../controllers/capi/world.ts'
-import { Ledger } from '../controllers/office/ledger.ts'
-import { claimOf, reportOf } from '../controllers/office/parsed.ts'
+import { isMarkedForMove } from '../controllers/capi/moved.ts'
+import { observe, type Seen } from '../controllers/capi/observe.ts'
+import { claimOf, reportOf } from '../controllers/capi/parsed.ts'
+import { decide, type Plan } from '../controllers/capi/plan.ts'
+import { followShown, ownOf } from '../controllers/capi/shown.ts'
+import { isOursOrNobodys, isSamePool, poolOfReport, shows } from '../controllers/capi/whose.ts'
+import { type CapiWorld, createCaches, keyOfClaim } from '../controllers/capi/world.ts'
+import { othersAt } from '../controllers/office/disputes.ts'
+import { Ledger, type Showing } from '../controllers/office/ledger.ts'
 import { isInScope, type Scope } from '../controllers/office/scope.ts'
 import { findPool, followHolds, readPool } from '../controllers/office/views.ts'
 import { parseIP } from '../ip/address.ts'
@@ -41,7 +37,7 @@ export interface Listed {
   readonly namespaces: readonly KubeObject[]
 }
 
-type World = Pick<CapiWorld, 'ledger' | 'caches' | 'random'>
+type World = Pick<CapiWorld, 'ledger' | 'caches' | 'random' | 'moved'>
 
 export interface Forecast {
   readonly verdicts: readonly Verdict[]
@@ -79,7 +75,7 @@ function worldOf(listed: Listed): World {
   caches.reports.replace(listed.reports, '')
   caches.clusters.replace(listed.clusters, '')
   caches.namespaces.replace(listed.namespaces, '')
-  return { caches, ledger, random: () => 0 }
+  return { caches, ledger, random: () => 0, moved: { isLeaving: isMarkedForMove } }
 }
 
 function judgeReport(object: KubeObject, scope: Scope, world: World): Verdict | undefined {
@@ -146,11 +142,12 @@ function judgeClaim(claim: IPAddressClaim, report: IPAddress | undefined, about:
   const identity = poolOfClaim(claim)
   if (identity === undefined) return refused(about, 'WrongPool', 'its pool is of no kind that Mooring serves')
   // Lists are what the API server answered a moment ago.
-  const seen: Seen = { ...observe(claim, identity, world), isLive: true }
-  const plan = decide(claim, seen, world)
+  const seen: Seen = { ...observe(claim, identity, true, world), isLive: true }
+  const plan = decide(seen)
   const pool = readPool(world.caches, identity)
   switch (plan.kind) {
     case 'leave alone':
+    case 'release':
       return { ...about, outcome: 'waits', ...whyItWaits(claim, seen) }
     case 'refuse':
       return refused(
@@ -222,12 +219,12 @@ function rivalsText(
   if (held !== undefined) return ` (${held.state} by claim ${held.claim.namespace}/${held.claim.name})`
   const ip = parseIP(claim.choice ?? report?.address ?? '')
   if (pool === undefined || isMalformed(pool) || isMalformed(ip)) return ''
-  const own = [showingOfReport(keyOfClaim(claim)), showingOfClaim(keyOfClaim(claim))]
-  const others = ledger.shownBy(pool.space, firstIP({ ip, bits: pool.bits })).filter(by => !own.includes(by))
+  const others = othersAt(ledger, pool.space, firstIP({ ip, bits: pool.bits }), ownOf(keyOfClaim(claim)))
   return others.length === 0 ? '' : ` (${others.map(toWords).join(', ')})`
 }
 
-const toWords = (by: string): string => by.replace(/^IPAddressClaim /, 'the choice of claim ')
+const toWords = ({ by, as }: Showing): string =>
+  as === 'choice' ? `the choice of claim ${by.key}` : `${by.kind} ${by.key}`
 
 /** A claim without an IPAddress: new, or one that says it had an address. */
 function judgeBareClaim(object: KubeObject, world: World): Verdict | 'unserved' | undefined {

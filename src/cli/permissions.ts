@@ -2,7 +2,8 @@
 // checked when it starts, and which the reference describes. A verb that is not here is never used; one that is here has a
 // line that says what would not work without it.
 
-import { claims, clusters, holds, namespaces, pools, reports } from '../controllers/office/kinds.ts'
+import { claims, clusters, reports } from '../controllers/capi/kinds.ts'
+import { holds, namespaces, pools } from '../controllers/office/kinds.ts'
 import { events } from '../kube/events.ts'
 import { leases } from '../kube/lease.ts'
 import type { Kind } from '../kube/object.ts'

@@ -1,7 +1,8 @@
 // The kinds that behaviours speak of, by the name that an object says of itself.
 
 import { definitionKind } from '../../scripts/real/kinds.ts'
-import { claims, clusters, holds, namespaces, pools, reports } from '../../src/controllers/office/kinds.ts'
+import { claims, clusters, reports } from '../../src/controllers/capi/kinds.ts'
+import { holds, namespaces, pools } from '../../src/controllers/office/kinds.ts'
 import { events } from '../../src/kube/events.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
 

@@ -2,7 +2,8 @@
 // true at each of them. A look at the end would not see an address that two claims had for a second.
 
 import { follow } from '../../scripts/real/follow.ts'
-import { claims, holds, reports } from '../../src/controllers/office/kinds.ts'
+import { claims, reports } from '../../src/controllers/capi/kinds.ts'
+import { holds } from '../../src/controllers/office/kinds.ts'
 import type { Client } from '../../src/kube/client.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
 

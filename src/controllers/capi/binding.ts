@@ -1,117 +1,103 @@
-// claim.binding - every live claim on one of our pools holds exactly one address, says which, and nobody else holds it.
+// claim.binding - every live claim on one of our pools holds exactly one address, says which, and no other claim holds it.
 //
-// Reads:   the claim, its Cluster, its pool, the holds and the report that name it, the ledger; decides in plan.ts.
+// Reads:   the claim, its Cluster, its pool, the holds and the report that name it, the ledger (observe.ts); decides in plan.ts.
 // Writes:  steps T1 to T7 of the model (docs/model), in that order, each under the version it was decided on; the
 //          condition that says why a claim waits.
 // Safe:    the hold's name is the lock on the address, the claim's version is the lock on the choice. A pass may run twice,
 //          late, on an old view, beside another process, or be cut between any two writes: what is there already is
-//          found again, what is somebody else's is reported and left alone.
+//          found again, what is another claim's is reported and left alone.
 // See:     docs/model/README.md, rules 1 to 12; release.ts for claims on their way out.
 
 import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
 import { type Subnet, subnetOf } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
-import { type Identity, identityKey } from '../../api/object.ts'
+import { identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, toIPText } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import type { Refusal } from '../../ipam/refusal.ts'
 import type { Cache } from '../../kube/cache.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
 import { refresh } from '../../kube/refresh.ts'
-import { done, type PassResult, requeue } from '../../runtime/reconciler.ts'
+import { requeue } from '../../runtime/reconciler.ts'
 import { askHoldsOf } from '../office/hold/of-claim.ts'
 import { giveBackHold, regainHold, renewHold, takeHold } from '../office/hold/steps.ts'
 import type { Decision } from '../office/journal.ts'
-import { holds as holdKind, namespaces as namespaceKind, reports as reportKind } from '../office/kinds.ts'
-import { claimOf, holdOf, reportOf } from '../office/parsed.ts'
-import type { Need, Sleeper } from '../office/waiting.ts'
-import { decide, observe, ownerOf, type Plan, type Seen, saysReady, type Taking } from './plan.ts'
+import { holds as holdKind, namespaces as namespaceKind } from '../office/kinds.ts'
+import { needOf } from '../office/need.ts'
+import { holdOf } from '../office/parsed.ts'
+import { isInScope, type Scope } from '../office/scope.ts'
+import { type ClaimPass, settled, type Waits } from '../office/waiting.ts'
+import { reports as reportKind } from './kinds.ts'
+import { isDisputedFor, observe, type Seen } from './observe.ts'
+import { claimOf, reportOf } from './parsed.ts'
+import { decide, type Plan, saysReady, type Taking } from './plan.ts'
 import { reportShowsOther } from './refusals.ts'
 import { releaseClaim } from './release.ts'
+import { claimNamed } from './shown.ts'
 import { sayAllocated, sayHandsOff, sayWhyNot } from './status.ts'
 import { adoptReport, createReport, storeChoice } from './steps.ts'
 import { sweepReport } from './sweep.ts'
-import { isAdopted, isOursOrNobodys, isSamePool, shows } from './whose.ts'
-import { type CapiWorld, isDisputed, keyOfClaim, showingOfTaker } from './world.ts'
+import { isAdopted, isOursOrNobodys, isSamePool, ownerOf, shows } from './whose.ts'
+import { type CapiWorld, keyOfClaim } from './world.ts'
 
-export async function reconcileClaim(key: string, world: CapiWorld): Promise<PassResult> {
+export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld): Promise<ClaimPass> {
   const object = world.caches.claims.get(key)
   if (object === undefined) {
-    world.waiting.leave(key)
     world.leftAlone.delete(key)
-    return sweepReport(key, world)
+    return settled(await sweepReport(key, world))
   }
   const claim = claimOf(object)
-  if (isMalformed(claim)) return done()
-  const pool = poolOfClaim(claim)
-  if (pool === undefined) return done()
-  const seen = observe(claim, pool, world)
-  if (claim.isDeleting) return releaseClaim(claim, seen, world)
-  if (seen.report === undefined && saysReady(claim) && world.moved.isLeaving(claim)) return done()
-  const plan = decide(claim, seen, world)
-  return settle(claim, plan, seen, world)
+  const pool = isMalformed(claim) ? undefined : poolOfClaim(claim)
+  if (isMalformed(claim) || pool === undefined) return settled()
+  const seen = observe(claim, pool, isInScope(scope, object), world)
+  return settle(decide(seen), seen, world)
 }
 
-async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: CapiWorld): Promise<PassResult> {
-  const key = keyOfClaim(claim)
-  if (plan.kind !== 'leave alone') world.leftAlone.delete(key)
+async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPass> {
+  const { claim } = seen
+  if (plan.kind !== 'leave alone') world.leftAlone.delete(keyOfClaim(claim))
   switch (plan.kind) {
     case 'leave alone':
-      world.waiting.leave(key)
-      if (plan.why !== undefined && !saysReady(claim)) sayHandsOff(world, claim, seen.identity, plan.why)
-      return done()
+      if (plan.why !== undefined && (claim.isDeleting || !saysReady(claim))) {
+        sayHandsOff(world, claim, seen.identity, plan.why)
+      }
+      return settled()
     case 'keep':
-      world.waiting.leave(key)
-      return done()
+      return settled()
+    case 'release':
+      return settled(await releaseClaim(seen, plan.pool, world))
     case 'recall':
-      return recall(claim, seen, world)
+      return recall(seen, world)
     case 'refuse':
-      if (plan.held !== undefined && (await isHoldOutdated(plan.held, world))) return requeue()
-      world.waiting.sleep(sleeperOf(claim, seen.identity, needOf(plan), plan.refusal.reason))
-      return sayWhyNot(world, claim, seen, plan.refusal, plan.held)
+      if (plan.held !== undefined && (await isHoldOutdated(plan.held, world))) return settled(requeue())
+      return refuse(plan, seen, world)
     case 'bind':
-      // Whoever takes something free leaves when it is taken, so that the next one is not woken for it.
-      if (plan.by.how !== 'take' && plan.by.how !== 'arrive') world.waiting.leave(key)
-      return bind(claim, plan, seen, world)
+      return bind(plan, seen, world)
   }
 }
 
-/** What wakes it: a release, the end of a quarantine, a larger pool; the oldest first. */
-function needOf({ refusal, wants }: Extract<Plan, { kind: 'refuse' }>): Need {
-  switch (refusal.reason) {
-    case 'PoolExhausted':
-      return { kind: 'any' }
-    case 'QuotaReached':
-      return { kind: 'quota' }
-    case 'AddressInUse':
-    case 'AddressQuarantined':
-      return { kind: 'one', block: wants }
-    default:
-      return { kind: 'change' }
-  }
+/** The claim says why it has no address, and waits for what would help. */
+async function refuse(
+  { refusal, held, wants }: Omit<Extract<Plan, { kind: 'refuse' }>, 'kind'>,
+  seen: Seen,
+  world: CapiWorld,
+): Promise<ClaimPass> {
+  const need = needOf(refusal.reason, identityKey(seen.identity), wants)
+  return { next: await sayWhyNot(world, seen, refusal, held), waits: waitsOf(seen, need, refusal) }
 }
 
-function sleeperOf(claim: IPAddressClaim, identity: Identity, need: Need, reason: string): Sleeper {
+function waitsOf({ claim, identity }: Seen, need: Waits['needs'][number], { reason }: Refusal): Waits {
   const { namespace, creationTimestamp: createdAt } = claim.metadata
-  const { clusterName } = claim
-  return {
-    key: keyOfClaim(claim),
-    pool: identityKey(identity),
-    identity,
-    namespace,
-    clusterName,
-    createdAt,
-    need,
-    reason,
-  }
+  return { needs: [need], pool: identity, namespace, tenant: claim.clusterName, createdAt, reason }
 }
 
 async function bind(
-  claim: IPAddressClaim,
   { pool, ip, by }: Extract<Plan, { kind: 'bind' }>,
   seen: Seen,
   world: CapiWorld,
-): Promise<PassResult> {
+): Promise<ClaimPass> {
+  const { claim } = seen
   const address = toIPText(ip)
   const spec = {
     space: pool.space,
@@ -125,11 +111,11 @@ async function bind(
     case 'take':
     case 'arrive': {
       const made = await take(claim, pool, spec, by.how, world)
-      if (made === undefined) return requeue()
+      if (made === undefined) return settled(requeue())
       // Rule 11, looked at once more with the hold in hand.
-      if (isDisputed(world, claim, pool.space, ip)) {
+      if (isDisputedFor(claim, pool, ip, undefined, world)) {
         await giveBackHold(world, made)
-        return requeue()
+        return settled(requeue())
       }
       break
     }
@@ -145,17 +131,17 @@ async function bind(
       const live = await refresh(world.client, holdKind, world.caches.holds, { name: holdName(pool.space, ip) })
       const hold = live && holdOf(live)
       if (hold === undefined || isMalformed(hold) || hold.claim.uid !== claim.metadata.uid || hold.state !== 'held')
-        return requeue()
+        return settled(requeue())
       await renewHold(world, hold)
       break
     }
   }
-  const chosen = by.how === 'chosen' ? claim : await choice(claim, address, subnetShown(claim, pool, seen), world)
-  if (chosen === undefined) return requeue()
+  const chosen = by.how === 'chosen' ? claim : await storedChoice(claim, address, subnetShown(pool, seen), world)
+  if (chosen === undefined) return settled(requeue())
   return report(chosen, pool, ip, by.how, seen, world)
 }
 
-/** From the moment it is chosen until the hold is there, nobody else of this process goes for the same address. */
+/** From the moment it is chosen until the hold is there, no other pass of this process goes for the same address. */
 async function take(
   claim: IPAddressClaim,
   pool: Pool,
@@ -163,23 +149,22 @@ async function take(
   how: Taking['how'],
   world: CapiWorld,
 ): Promise<KubeObject | undefined> {
-  const by = showingOfTaker(keyOfClaim(claim))
+  const by = claimNamed(keyOfClaim(claim))
   const { clusterName, metadata } = claim
   world.ledger.show({ by, as: 'intent', ...spec, namespace: metadata.namespace, clusterName })
   try {
     if (how === 'take' && (await isOfferOutdated(claim, pool, world))) return undefined
-    world.waiting.leave(keyOfClaim(claim))
     const made = await takeHold(world, spec)
     if (made === undefined)
       world.note({ what: 'lost race', claim: metadata, pool: pool.identity, ...placeOf(pool, spec.ip) })
     return made
   } finally {
-    world.ledger.hide(by)
+    world.ledger.hide(by, 'intent')
   }
 }
 
 /** The claim as it is with its choice; what was read before the hold was taken decides the version. */
-async function choice(
+async function storedChoice(
   claim: IPAddressClaim,
   address: string,
   subnet: Subnet,
@@ -189,7 +174,7 @@ async function choice(
   return isMalformed(answer) ? undefined : answer
 }
 
-function subnetShown(claim: IPAddressClaim, pool: Pool, { report }: Seen): Subnet {
+function subnetShown(pool: Pool, { claim, report }: Seen): Subnet {
   if (report?.prefix === undefined || !isOursOrNobodys(report, claim, pool)) return subnetOf(claim, pool)
   return { prefix: report.prefix, gateway: report.gateway }
 }
@@ -201,7 +186,7 @@ async function report(
   by: Taking['how'],
   seen: Seen,
   world: CapiWorld,
-): Promise<PassResult> {
+): Promise<ClaimPass> {
   const { namespace, name } = claim.metadata
   const address = toIPText(ip)
   const note = (what: Decision) => {
@@ -211,13 +196,16 @@ async function report(
   if (known === undefined) {
     const object = await refresh(world.client, reportKind, world.caches.reports, { namespace, name })
     const found = object && reportOf(object)
-    if (found === undefined || isMalformed(found)) return requeue()
+    if (found === undefined || isMalformed(found)) return settled(requeue())
     // It belongs to an earlier claim of this name.
-    if (!isOursOrNobodys(found, claim, pool)) return sweepReport(keyOfClaim(claim), world)
+    if (!isOursOrNobodys(found, claim, pool)) return settled(await sweepReport(keyOfClaim(claim), world))
     if (!shows(found, { ip, bits: pool.bits }) || !isSamePool(found, claim)) {
-      const refusal = reportShowsOther(found, address)
-      world.waiting.sleep(sleeperOf(claim, seen.identity, { kind: 'change' }, refusal.reason))
-      return sayWhyNot(world, claim, seen, refusal)
+      // What wakes it is a change of either of the two.
+      return refuse(
+        { refusal: reportShowsOther(found, address), wants: { ip, bits: pool.bits } },
+        { ...seen, claim },
+        world,
+      )
     }
     if (!isAdopted(found, claim)) {
       await adoptReport(world, found, claim, pool)
@@ -227,7 +215,7 @@ async function report(
   await sayAllocated(world, claim, address)
   if (!saysReady(claim)) note('bound')
   else if (known !== undefined) note('restored')
-  return done()
+  return settled()
 }
 
 const placeOf = ({ space }: Pool, ip: IP) => ({ space, ip })
@@ -255,9 +243,9 @@ async function isOutdated(
 }
 
 /** Rule 3: a claim that was bound is not given another address on the word of a cache. */
-async function recall(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Promise<PassResult> {
+async function recall(seen: Seen, world: CapiWorld): Promise<ClaimPass> {
   const { client, caches } = world
-  const { namespace, name, uid } = claim.metadata
+  const { namespace, name, uid } = seen.claim.metadata
   const object = await client.get(reportKind, { namespace, name })
   if (object !== undefined) caches.reports.learn(object)
   const report = object && reportOf(object)
@@ -267,5 +255,5 @@ async function recall(claim: IPAddressClaim, seen: Seen, world: CapiWorld): Prom
     report: report === undefined || isMalformed(report) ? undefined : report,
     holds: await askHoldsOf(uid, world),
   }
-  return settle(claim, decide(claim, live, world), live, world)
+  return settle(decide(live), live, world)
 }

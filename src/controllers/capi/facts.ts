@@ -6,9 +6,10 @@ import type { Pool } from '../../api/pool.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { blockOfReport } from '../../ipam/prefixes.ts'
 import type { Block } from '../../ipam/space-index.ts'
-import { claimOf, holdOf, reportOf } from '../office/parsed.ts'
+import { holdOf } from '../office/parsed.ts'
 import { isPoolHeld } from '../office/pool/held.ts'
 import { allPools, findPool } from '../office/views.ts'
+import { claimOf, reportOf } from './parsed.ts'
 import type { Caches, CapiWorld } from './world.ts'
 
 function* blocksHeldOf(caches: Caches, identity: Identity): Generator<Block, void, undefined> {

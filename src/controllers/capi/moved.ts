@@ -32,7 +32,12 @@ export class Moved {
   }
 
   /** Whether its IPAddress left with clusterctl, or it is about to leave itself. */
-  isLeaving({ metadata }: IPAddressClaim): boolean {
-    return Object.hasOwn(metadata.annotations, deleteForMoveAnnotation) || this.#withoutReport.has(metadata.uid)
+  isLeaving({ metadata }: Pick<IPAddressClaim, 'metadata'>): boolean {
+    return isMarkedForMove({ metadata }) || this.#withoutReport.has(metadata.uid)
   }
+}
+
+/** By clusterctl, on the object itself. */
+export function isMarkedForMove({ metadata }: Pick<IPAddressClaim, 'metadata'>): boolean {
+  return Object.hasOwn(metadata.annotations, deleteForMoveAnnotation)
 }

@@ -1,22 +1,30 @@
-// What is to be done for a claim: observe what the caches know of it, and decide, without a write. The same view gives the
-// same plan, to the desk (binding.ts) and to whoever wants to know beforehand (src/adopt).
+// What is to be done for a claim: one pure function from what was seen to a plan. The rules, in the order in which they count:
+//
+//   the claim is another controller's                        leave it alone
+//   it is deleted, without our finalizer                     leave it alone
+//   it is deleted, and held up (paused, finalizers)          leave it alone, and say why in an event
+//   it is deleted                                            release
+//   it leaves with clusterctl, and so did its IPAddress      leave it alone
+//   it, its Cluster or its pool is paused                    leave it alone, and say why in an event
+//   its pool is gone or unreadable, and it was served        leave it alone: a pool takes nothing away by going
+//   its pool is gone or unreadable                           refuse
+//   it was bound and has lost its choice                     recall: ask the API server what it had
+//   something remembers its address                          keep, bind to that address, or refuse
+//   nothing does                                             choose an address of the pool, or refuse
+//
+// The same view gives the same plan, to the desk (binding.ts) and to `mooring adopt` (src/adopt).
 
 import type { Hold } from '../../api/hold.ts'
-import type { IPAddress } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
-import { readyCondition } from '../../api/names.ts'
-import type { Identity } from '../../api/object.ts'
+import { readyCondition, releaseAddressFinalizer } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import { choose } from '../../ipam/choose.ts'
 import { poolMalformed, poolNotFound, type Refusal } from '../../ipam/refusal.ts'
 import { affinityKeys, type Block } from '../../ipam/space-index.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
-import type { Ledger } from '../office/ledger.ts'
-import { reportOf } from '../office/parsed.ts'
-import { holdsOfClaim, readPool } from '../office/views.ts'
+import type { Seen } from './observe.ts'
 import {
   heldByAnother,
   lostAddress,
@@ -26,101 +34,109 @@ import {
   wishHeldByAnother,
   wrongFamily,
 } from './refusals.ts'
-import { hasOurFinalizer, isAdopted, isOursOrNobodys, shows, wasBound } from './whose.ts'
-import { type CapiWorld, type ClusterState, clusterStateOf, type HandsOff, isDisputed, whyHandsOff } from './world.ts'
-
-export interface Seen {
-  readonly identity: Identity
-  readonly cluster: ClusterState
-  readonly pool: ReturnType<typeof readPool>
-  /** Holds that name this claim's uid. */
-  readonly holds: readonly Hold[]
-  /** The IPAddress of the claim's name. */
-  readonly report: IPAddress | undefined
-  /** Holds and report are what the API server answered, not what a view shows. */
-  readonly isLive?: boolean
-}
-
-export function observe(claim: IPAddressClaim, identity: Identity, { caches }: Pick<CapiWorld, 'caches'>): Seen {
-  const { namespace, name, uid } = claim.metadata
-  const object = caches.reports.get(`${namespace}/${name}`)
-  const report = object && reportOf(object)
-  return {
-    identity,
-    cluster: clusterStateOf(caches, claim),
-    pool: readPool(caches, identity),
-    holds: holdsOfClaim(caches, uid),
-    report: report === undefined || isMalformed(report) ? undefined : report,
-  }
-}
+import { hasOurFinalizer, isAdopted, isOursOrNobodys, ownerOf, shows, wasBound } from './whose.ts'
 
 export type Plan =
-  /** Paused, waiting for a Cluster, or served by a pool that is no more: nothing of it is written. */
+  /** Nothing of it is written. With `why`, an event says what it waits for. */
   | { readonly kind: 'leave alone'; readonly why?: HandsOff }
   /** The claim once had an address and does not say which: ask the API server before anything else. */
   | { readonly kind: 'recall' }
   /**
-   * With `held`, the hold on whose account: it is looked at where it is kept before a word is said about it. With `wants`,
-   * the address that would help.
+   * With `held`, the hold on whose account: it is read again from the API server before a word is said about it. With
+   * `wants`, the address that would help.
    */
   | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly held?: Hold; readonly wants?: Block }
   /** Everything is in place and said. */
   | { readonly kind: 'keep' }
   | { readonly kind: 'bind'; readonly pool: Pool; readonly ip: IP; readonly by: Taking }
+  /** The claim gives its address back. Undefined where the pool is gone or cannot be read. */
+  | { readonly kind: 'release'; readonly pool: Pool | undefined }
+
+/** Why nothing is done for a claim, whatever there is to do. */
+export type HandsOff = 'ClaimPaused' | 'ClusterPaused' | 'ClusterNotFound' | 'PoolPaused' | 'KeptByOthers'
 
 /**
- * How the hold becomes ours: made, for an address that the pool chose or the claim arrived with; won back; found in our
- * name; or known to be ours since the choice was stored.
+ * How the hold becomes the claim's: made, for an address that the pool chose or the claim arrived with; won back; found in
+ * the claim's name; or known to be the claim's since the choice was stored.
  */
 export type Taking =
   | { readonly how: 'take' | 'arrive' }
   | { readonly how: 'regain' | 'found' | 'chosen'; readonly hold: Hold }
 
-export function decide(
-  claim: IPAddressClaim,
-  seen: Seen,
-  world: Pick<CapiWorld, 'ledger' | 'random' | 'caches'>,
-): Plan {
-  const { pool } = seen
-  const handsOff = whyHandsOff(claim, seen)
+export function decide(seen: Seen): Plan {
+  const { claim, pool } = seen
+  if (!seen.isInScope) return { kind: 'leave alone' }
+  if (claim.isDeleting) return decideRelease(seen)
+  if (seen.isMoving && seen.report === undefined && saysReady(claim)) return { kind: 'leave alone' }
+  const handsOff = whyHandsOff(seen)
   if (handsOff !== undefined) return { kind: 'leave alone', why: handsOff }
-  // Rule 10: a pool that is gone, or cannot be read, takes nothing away from who was served.
+  // Rule 10: a pool that is gone, or cannot be read, takes nothing away from a claim that was served.
   if ((pool === undefined || isMalformed(pool)) && saysReady(claim)) return { kind: 'leave alone' }
   if (pool === undefined) return { kind: 'refuse', refusal: poolNotFound(seen.identity) }
   if (isMalformed(pool)) return { kind: 'refuse', refusal: poolMalformed(seen.identity, pool.malformed) }
   if (pool.isPaused) return { kind: 'leave alone', why: 'PoolPaused' }
+  if (claim.choice === undefined && wasBound(claim) && !seen.isLive) return { kind: 'recall' }
+  return decideAddress(seen, pool)
+}
 
-  if (claim.choice === undefined && wasBound(claim) && seen.isLive !== true) return { kind: 'recall' }
-  const witness = witnessOf(claim, pool, seen)
+// --- the way out ---
+
+function decideRelease(seen: Seen): Plan {
+  const { claim } = seen
+  if (!hasOurFinalizer(claim)) return { kind: 'leave alone' }
+  const pool = seen.pool === undefined || isMalformed(seen.pool) ? undefined : seen.pool
+  const why = whyHeldUp(seen, pool)
+  return why === undefined ? { kind: 'release', pool } : { kind: 'leave alone', why }
+}
+
+/** A Cluster that is gone holds nothing up: it went before its claims. */
+function whyHeldUp(seen: Seen, pool: Pool | undefined): HandsOff | undefined {
+  if (isKeptByOthers(seen.claim)) return 'KeptByOthers'
+  const why = whyHandsOff(seen)
+  if (why !== undefined && why !== 'ClusterNotFound') return why
+  return pool?.isPaused === true ? 'PoolPaused' : undefined
+}
+
+/** These are about the order in which owners and what they own go, and wait for us. */
+const finalizersOfTheServer = ['foregroundDeletion', 'orphan']
+
+/** Another controller still needs the claim, as a rule because its machine still runs: until then the address is in use. */
+function isKeptByOthers({ metadata }: IPAddressClaim): boolean {
+  return metadata.finalizers.some(
+    finalizer => finalizer !== releaseAddressFinalizer && !finalizersOfTheServer.includes(finalizer),
+  )
+}
+
+function whyHandsOff({ claim, cluster }: Pick<Seen, 'claim' | 'cluster'>): HandsOff | undefined {
+  if (claim.isPaused) return 'ClaimPaused'
+  if (cluster === 'paused') return 'ClusterPaused'
+  return cluster === 'missing' ? 'ClusterNotFound' : undefined
+}
+
+// --- the address ---
+
+function decideAddress(seen: Seen, pool: Pool): Plan {
+  const { claim } = seen
+  const witness = witnessOf(seen, pool)
   if (witness === 'several') return { kind: 'refuse', refusal: severalHolds() }
   if (witness === 'unreadable') return { kind: 'refuse', refusal: unreadableChoice(claim) }
-  if (witness !== undefined) return bindTo(claim, pool, firstIP({ ip: witness, bits: pool.bits }), seen, world)
+  if (witness !== undefined) return bindTo(seen, pool, firstIP({ ip: witness, bits: pool.bits }))
   if (claim.addressName !== '') return { kind: 'refuse', refusal: lostAddress(claim) }
-
-  const namespace = world.caches.namespaces.get(claim.metadata.namespace)
-  const choice = choose(pool, world.ledger.indexOf(pool.space), {
-    claim: claimReference(claim),
-    namespaceLabels: namespace && (namespace.metadata.labels ?? {}),
-    owner: ownerOf(claim),
-    settled: undefined,
-    requested: claim.requested,
-    random: world.random(),
-  })
-  if (choice.kind === 'refused') return refuseWish(claim, pool, choice, world.ledger)
-  const hold = world.ledger.holdAt(pool.space, choice.ip)
+  const choice = seen.ledger.choose(pool)
+  if (choice.kind === 'refused') return refuseWish(seen, pool, choice)
+  const hold = seen.ledger.holdAt(pool, choice.ip)
   if (choice.kind === 'retake' && hold !== undefined)
     return { kind: 'bind', pool, ip: choice.ip, by: { how: 'regain', hold } }
   return { kind: 'bind', pool, ip: choice.ip, by: { how: 'take' } }
 }
 
-/** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or nobody, then a hold. */
-function witnessOf(claim: IPAddressClaim, pool: Pool, seen: Seen): IP | 'unreadable' | 'several' | undefined {
-  const { report } = seen
+/** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or no claim, then a hold. */
+function witnessOf({ claim, report, holds, isLive }: Seen, pool: Pool): IP | 'unreadable' | 'several' | undefined {
   if (claim.choice !== undefined) return readable(claim.choice)
   if (report !== undefined && isOursOrNobodys(report, claim, pool)) return readable(report.address)
-  const [first, ...others] = seen.holds.filter(hold => hold.state === 'held')
-  // Rule 3: of a claim that was never bound any of them will do; of one that was, nobody knows which it had.
-  return others.length > 0 && seen.isLive === true ? 'several' : first?.ip
+  const [first, ...others] = holds.filter(hold => hold.state === 'held')
+  // Rule 3: of a claim that was never bound any of them will do; of one that was, it cannot be told which it had.
+  return others.length > 0 && isLive ? 'several' : first?.ip
 }
 
 function readable(text: string): IP | 'unreadable' {
@@ -128,23 +144,18 @@ function readable(text: string): IP | 'unreadable' {
   return isMalformed(ip) ? 'unreadable' : ip
 }
 
-function bindTo(
-  claim: IPAddressClaim,
-  pool: Pool,
-  ip: IP,
-  seen: Seen,
-  world: Pick<CapiWorld, 'ledger' | 'caches'>,
-): Plan {
+function bindTo(seen: Seen, pool: Pool, ip: IP): Plan {
+  const { claim, ledger } = seen
   if (ip.family !== pool.family) return { kind: 'refuse', refusal: wrongFamily(toIPText(ip)) }
-  const hold = world.ledger.holdAt(pool.space, ip)
-  if ((hold === undefined || claim.choice === undefined) && isDisputed(world, claim, pool.space, ip, hold)) {
+  const hold = ledger.holdAt(pool, ip)
+  if ((hold === undefined || claim.choice === undefined) && ledger.isDisputed(pool, ip, hold)) {
     return { kind: 'refuse', refusal: shownByAnother(toIPText(ip)), wants: { ip, bits: pool.bits } }
   }
   if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'arrive' } }
   if (hold.claim.uid === claim.metadata.uid && hold.state === 'held') {
     if (claim.choice === undefined || !hasOurFinalizer(claim) || !hold.metadata.finalizers.includes(holdFinalizer))
       return { kind: 'bind', pool, ip, by: { how: 'found', hold } }
-    if (isComplete(claim, seen, hold)) return { kind: 'keep' }
+    if (isComplete(seen, hold)) return { kind: 'keep' }
     return { kind: 'bind', pool, ip, by: { how: 'chosen', hold } }
   }
   if (hold.state === 'quarantined' && wasLeftBy(claim, hold))
@@ -152,18 +163,18 @@ function bindTo(
   return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold, claim), held: hold, wants: hold }
 }
 
-/** Of an address that it asked for and somebody has, it is told what it may know. */
-function refuseWish(claim: IPAddressClaim, pool: Pool, refusal: Refusal, ledger: Ledger): Plan {
+/** Of an address that it asked for and another claim has, it is told what it may know. */
+function refuseWish({ claim, ledger }: Seen, pool: Pool, refusal: Refusal): Plan {
   const ip = parseIP(claim.requested?.split('/', 1)[0] ?? '')
   if (isMalformed(ip) || ip.family !== pool.family) return { kind: 'refuse', refusal }
   const wants = { ip, bits: pool.bits }
-  const hold = ledger.holdAt(pool.space, ip)
+  const hold = ledger.holdAt(pool, ip)
   const isTaken = refusal.reason === 'AddressInUse' || refusal.reason === 'AddressQuarantined'
   if (!isTaken || hold === undefined) return { kind: 'refuse', refusal, wants }
   return { kind: 'refuse', refusal: wishHeldByAnother(toIPText(ip), refusal.reason, hold, claim), wants }
 }
 
-function isComplete(claim: IPAddressClaim, { report }: Seen, block: Block): boolean {
+function isComplete({ claim, report }: Seen, block: Block): boolean {
   if (report === undefined || !isAdopted(report, claim) || !shows(report, block)) return false
   return claim.addressName === report.metadata.name && saysReady(claim)
 }
@@ -171,15 +182,6 @@ function isComplete(claim: IPAddressClaim, { report }: Seen, block: Block): bool
 /** It was served, and says so. */
 export function saysReady({ addressName, conditions }: IPAddressClaim): boolean {
   return addressName !== '' && conditions.some(({ type, status }) => type === readyCondition && status === 'True')
-}
-
-/** The object a claim is made for outlives it: a machine that is rebuilt may have its address back. */
-export function ownerOf({ metadata }: IPAddressClaim): Identity | undefined {
-  const owner = metadata.ownerReferences.find(({ controller }) => controller === true) ?? metadata.ownerReferences[0]
-  if (owner === undefined) return undefined
-  const slash = owner.apiVersion.indexOf('/')
-  const apiGroup = slash < 0 ? '' : owner.apiVersion.slice(0, slash)
-  return { apiGroup, kind: owner.kind, namespace: metadata.namespace, name: owner.name }
 }
 
 function wasLeftBy(claim: IPAddressClaim, hold: Hold): boolean {

@@ -11,9 +11,10 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { poolText, type Refusal, type RefusalReason } from '../../ipam/refusal.ts'
 import { timestamp } from '../../kube/timestamp.ts'
 import { done, type PassResult, requeueAfter } from '../../runtime/reconciler.ts'
-import type { Seen } from './plan.ts'
+import type { Seen } from './observe.ts'
+import type { HandsOff } from './plan.ts'
 import { sayStatus } from './steps.ts'
-import { type CapiWorld, type HandsOff, keyOfClaim, toldBefore } from './world.ts'
+import { type CapiWorld, keyOfClaim } from './world.ts'
 
 /** T7: the claim says where it lives. */
 export async function sayAllocated(world: CapiWorld, claim: IPAddressClaim, address: string): Promise<void> {
@@ -28,13 +29,12 @@ export async function sayAllocated(world: CapiWorld, claim: IPAddressClaim, addr
  */
 export async function sayWhyNot(
   world: CapiWorld,
-  claim: IPAddressClaim,
-  { identity, pool }: Pick<Seen, 'identity' | 'pool'>,
+  { claim, identity, pool }: Pick<Seen, 'claim' | 'identity' | 'pool'>,
   refusal: Refusal,
-  /** The hold that somebody else has of what this claim says to have. */
+  /** The hold that another claim has of what this claim says to have. */
   held?: Hold,
 ): Promise<PassResult> {
-  const reason = toReason(refusal.reason)
+  const { reason } = said[refusal.reason]
   const word = `${claim.metadata.uid} ${refusal.message}`
   const patienceMs = world.lastWords.msUntil(word, world.clock.monotonicMs())
   if (patienceMs > 0 && !isSaid(claim, reason, refusal.message)) return requeueAfter(patienceMs)
@@ -44,7 +44,7 @@ export async function sayWhyNot(
   tell(world, claim, 'Warning', reason, refusal.message)
   if (held?.state === 'held') tellHolder(world, claim, held)
   world.note({
-    what: isForAuthor(refusal.reason) ? 'refused' : 'waiting',
+    what: said[refusal.reason].isForAuthor ? 'refused' : 'waiting',
     claim: claim.metadata,
     pool: identity,
     ...(pool !== undefined && !isMalformed(pool) && { strategy: pool.strategy, space: pool.space }),
@@ -64,12 +64,40 @@ function tellHolder({ caches, recorder }: CapiWorld, { metadata }: IPAddressClai
   recorder.event({ about, type: 'Warning', reason: 'AddressContested', action: 'Bind', note })
 }
 
-/** Whether only another wish can help: no release and no change of the pool that its admin may make any day. */
-function isForAuthor(reason: RefusalReason): boolean {
-  return (
-    reason === 'NotAnAddress' || reason === 'NotCanonical' || reason === 'WrongFamily' || reason === 'RequestsConflict'
-  )
+/** How a refusal is said, reason by reason. */
+interface Said {
+  /** Of the claim's condition. */
+  readonly reason: string
+  /** Whether only another wish can help: no release and no change of the pool that its administrator may make any day. */
+  readonly isForAuthor: boolean
 }
+
+const { poolExhausted, poolNotReady, failed } = claimReasons
+const waits = (reason: string): Said => ({ reason, isForAuthor: false })
+const isWrong: Said = { reason: failed, isForAuthor: true }
+
+const said: Readonly<Record<RefusalReason, Said>> = {
+  PoolNotFound: waits(poolNotReady),
+  PoolMalformed: waits(poolNotReady),
+  PoolDeleting: waits(poolNotReady),
+  PoolPaused: waits(poolNotReady),
+  NamespaceNotAllowed: waits(failed),
+  QuotaReached: waits(failed),
+  PoolExhausted: waits(poolExhausted),
+  NotAnAddress: isWrong,
+  NotCanonical: isWrong,
+  WrongFamily: isWrong,
+  AddressOutOfRange: waits(failed),
+  AddressExcluded: waits(failed),
+  AddressReserved: waits(failed),
+  AddressDraining: waits(failed),
+  AddressQuarantined: waits(failed),
+  AddressInUse: waits(failed),
+  RequestsConflict: isWrong,
+}
+
+/** Of a claim that was there before this process: the process before it has written the event. */
+export const toldBefore = 'told before'
 
 /**
  * Nothing is written to a claim that is paused, or whose Cluster is not there: others may be moving it. Whoever asks why
@@ -104,20 +132,6 @@ function handsOffText(claim: IPAddressClaim, pool: Identity, why: HandsOff): str
 
 function isSaid({ conditions }: IPAddressClaim, reason: string, message: string): boolean {
   return conditions.some(one => one.type === readyCondition && one.reason === reason && one.message === message)
-}
-
-function toReason(reason: RefusalReason): string {
-  switch (reason) {
-    case 'PoolExhausted':
-      return claimReasons.poolExhausted
-    case 'PoolNotFound':
-    case 'PoolMalformed':
-    case 'PoolDeleting':
-    case 'PoolPaused':
-      return claimReasons.poolNotReady
-    default:
-      return claimReasons.failed
-  }
 }
 
 async function say(

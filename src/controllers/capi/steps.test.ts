@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { Cache } from '../../kube/cache.ts'
 import type { Client, DeleteResult } from '../../kube/client.ts'
 import type { KubeObject } from '../../kube/object.ts'
-import { reportOf } from '../office/parsed.ts'
+import { reportOf } from './parsed.ts'
 import { removeReport } from './steps.ts'
 
 const guard = 'ipam.cluster.x-k8s.io/ProtectAddress'

@@ -17,8 +17,8 @@ import { isApiError } from '../../kube/api-error.ts'
 import { withFinalizer, withoutFinalizer } from '../../kube/finalizers.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { refresh } from '../../kube/refresh.ts'
-import { claims, reports } from '../office/kinds.ts'
-import { reportOf } from '../office/parsed.ts'
+import { claims, reports } from './kinds.ts'
+import { reportOf } from './parsed.ts'
 import type { CapiWorld } from './world.ts'
 
 type World = Pick<CapiWorld, 'client' | 'caches'>

@@ -13,12 +13,12 @@ import type { IPAddress } from '../../api/ip-address.ts'
 import { protectAddressFinalizer } from '../../api/names.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
-import { claims } from '../office/kinds.ts'
-import { claimOf, reportOf } from '../office/parsed.ts'
 import { findPool } from '../office/views.ts'
+import { claims } from './kinds.ts'
+import { claimOf, reportOf } from './parsed.ts'
 import { sweepAway } from './steps.ts'
-import { isOursOrNobodys } from './whose.ts'
-import { type CapiWorld, poolOfReport } from './world.ts'
+import { isOursOrNobodys, poolOfReport } from './whose.ts'
+import type { CapiWorld } from './world.ts'
 
 /** `key` is that of the IPAddress; its claim, as a rule, has the same. */
 export async function sweepReport(key: string, world: CapiWorld): Promise<PassResult> {

@@ -4,13 +4,15 @@ import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { protectAddressFinalizer, releaseAddressFinalizer } from '../../api/names.ts'
+import type { Identity } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
+import { poolKindOf } from '../../api/to-pool.ts'
 import { isSameIP, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Block } from '../../ipam/space-index.ts'
 import type { KubeObject } from '../../kube/object.ts'
-import { claimOf } from '../office/parsed.ts'
+import { claimOf } from './parsed.ts'
 
 /** It names this claim's uid, or no claim at all and was not left behind by an earlier one of the name. */
 export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim, pool: Pool | undefined): boolean {
@@ -67,4 +69,19 @@ export function standsBy(object: KubeObject, hold: Hold): boolean {
 export function chose({ choice }: IPAddressClaim, { ip, bits }: Hold): boolean {
   const chosen = parseIP(choice ?? '')
   return !isMalformed(chosen) && chosen.family === ip.family && isSameIP(firstIP({ ip: chosen, bits }), ip)
+}
+
+/** The pool that an IPAddress names, if it is of a kind that Mooring serves. */
+export function poolOfReport({ poolRef, metadata }: Pick<IPAddress, 'poolRef' | 'metadata'>): Identity | undefined {
+  const kind = poolKindOf(poolRef)
+  return kind && { ...poolRef, namespace: kind.isNamespaced ? metadata.namespace : '' }
+}
+
+/** The object a claim is made for outlives it: a machine that is rebuilt may have its address back. */
+export function ownerOf({ metadata }: IPAddressClaim): Identity | undefined {
+  const owner = metadata.ownerReferences.find(({ controller }) => controller === true) ?? metadata.ownerReferences[0]
+  if (owner === undefined) return undefined
+  const slash = owner.apiVersion.indexOf('/')
+  const apiGroup = slash < 0 ? '' : owner.apiVersion.slice(0, slash)
+  return { apiGroup, kind: owner.kind, namespace: metadata.namespace, name: owner.name }
 }

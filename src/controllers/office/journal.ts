@@ -1,5 +1,5 @@
-// What was decided, each decision once: a line in the log, so that a person can follow a claim from its first word to its
-// last, and a count. The sentence is constant and the fields have the same names everywhere. A pass that finds everything
+// What was decided, each decision once: a line in the log, so that a person can follow a claim from its creation to its
+// end, and a count. Both name the desk and the kind of claim. The sentence is constant and the fields have the same names everywhere. A pass that finds everything
 // as it should be has decided nothing and says nothing.
 
 import { holdName } from '../../api/hold.ts'
@@ -17,7 +17,7 @@ const sentences = {
   waiting: 'a claim waits',
   refused: 'a claim is refused',
   'left alone': 'a claim is left alone',
-  'lost race': 'somebody else was quicker to take an address',
+  'lost race': 'another process was quicker to take an address',
   released: 'a claim gives its address back',
   parked: 'an address without a hold is parked',
   'stray hold': 'a hold that no claim stands by is released',
@@ -31,7 +31,7 @@ export type Decision = keyof typeof sentences
 
 export interface Entry {
   readonly what: Decision
-  readonly claim?: { readonly namespace: string; readonly name: string; readonly uid: string }
+  readonly claim?: { readonly namespace: string; readonly name: string; readonly uid: string; readonly kind?: string }
   readonly pool?: Identity | undefined
   readonly strategy?: Pool['strategy']
   readonly space?: string
@@ -45,10 +45,22 @@ export interface Entry {
 /** Notes one decision. */
 export type Note = (entry: Entry) => void
 
-export function noteIn(log: Log, metrics: DeskMetrics | undefined): Note {
+/** On whose behalf it was decided. */
+export interface Decider {
+  readonly desk: string
+  /** Empty for what concerns no claim. */
+  readonly claimKind: string
+}
+
+const theOffice: Decider = { desk: 'office', claimKind: '' }
+
+export function noteIn(log: Log, metrics: DeskMetrics | undefined, decider = theOffice): Note {
   return entry => {
-    metrics?.decided(entry)
-    log.info(sentences[entry.what], fieldsOf(entry))
+    const { desk } = decider
+    // The office decides about holds of claims of every kind.
+    const claimKind = decider.claimKind || (entry.claim?.kind ?? '')
+    metrics?.decided(entry, { desk, claimKind })
+    log.info(sentences[entry.what], { desk, ...(claimKind !== '' && { claimKind }), ...fieldsOf(entry) })
   }
 }
 

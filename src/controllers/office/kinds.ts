@@ -1,4 +1,4 @@
-// The kinds that desks read and write, as a client needs to know them. What their objects mean is in `src/api`.
+// The kinds that the office itself reads and writes, as a client needs to know them. What their objects mean is in `src/api`.
 
 import { poolKinds as apiPoolKinds } from '../../api/to-pool.ts'
 import { defineKind, type Kind, type KubeObject } from '../../kube/object.ts'
@@ -9,31 +9,6 @@ export const holds = defineKind<KubeObject>({
   plural: 'holds',
   kind: 'Hold',
   namespaced: false,
-})
-
-/** v1beta2 where it is served, v1beta1 where that is all there is. */
-export const claims = defineKind<KubeObject>({
-  group: 'ipam.cluster.x-k8s.io',
-  versions: ['v1beta2', 'v1beta1'],
-  plural: 'ipaddressclaims',
-  kind: 'IPAddressClaim',
-  namespaced: true,
-})
-
-export const reports = defineKind<KubeObject>({
-  group: 'ipam.cluster.x-k8s.io',
-  versions: ['v1beta2', 'v1beta1'],
-  plural: 'ipaddresses',
-  kind: 'IPAddress',
-  namespaced: true,
-})
-
-export const clusters = defineKind<KubeObject>({
-  group: 'cluster.x-k8s.io',
-  versions: ['v1beta2', 'v1beta1'],
-  plural: 'clusters',
-  kind: 'Cluster',
-  namespaced: true,
 })
 
 export const namespaces = defineKind<KubeObject>({

@@ -10,23 +10,35 @@ import { type IP, isSameIP } from '../../ip/address.ts'
 import { LedgerIndex } from '../../ipam/ledger-index.ts'
 import type { Block, SpaceIndex } from '../../ipam/space-index.ts'
 
-/** What somebody shows to have of a pool. */
+/** The object that shows an address. */
+export interface ShownBy {
+  readonly kind: string
+  /** Of the object: `namespace/name`, or `name`. */
+  readonly key: string
+}
+
+/** What an object shows to have of a pool. Each object has one showing of each sort at a time. */
 export interface Showing {
-  /** Who shows it, by kind and key, for desks share the ledger; one showing at a time each. */
-  readonly by: string
+  readonly by: ShownBy
   /**
-   * A report keeps its pool from going, a choice does not. With an intent a hold is on its way to the server: nobody else of
-   * this process is sent after the address, and no quota is overdrawn.
+   * A report keeps its pool from going, a choice does not. With an intent a hold is on its way to the server: no other pass
+   * of this process is sent after the address, and no quota is overdrawn.
    */
   readonly as: 'report' | 'choice' | 'intent'
   readonly pool: Identity
   readonly space: string
-  /** Undefined where nobody can tell which: it cannot be read, or its pool cannot. Then nothing is counted. */
+  /** Undefined where it cannot be told which: it cannot be read, or its pool cannot. Then nothing is counted. */
   readonly ip: IP | undefined
   readonly bits: number
   readonly namespace: string
   readonly clusterName?: string
+  /** Whether a bound claim stands behind it, as it is in view when it is asked: only that counts against another bound claim. */
+  readonly isBound?: () => boolean
 }
+
+const keyOfShowing = ({ kind, key }: ShownBy, as: Showing['as']): string => `${kind} ${key} ${as}`
+
+export const isSameShower = (one: ShownBy, other: ShownBy): boolean => one.kind === other.kind && one.key === other.key
 
 /** An address that may be free now, or no longer disputed, and from whom it came. */
 export interface Freed {
@@ -71,10 +83,14 @@ export class Ledger {
     return this.#places.get(holdName(space, ip))?.hold
   }
 
-  /** Who shows the address; whoever is only about to take it does not count. */
-  shownBy(space: string, ip: IP): string[] {
+  /** Everything that shows the address; a pass that is only about to take it does not count. */
+  shownAt(space: string, ip: IP): Showing[] {
     const showings = this.#places.get(holdName(space, ip))?.shownBy.values() ?? []
-    return [...showings].flatMap(({ by, as }) => (as === 'intent' ? [] : [by]))
+    return [...showings].filter(({ as }) => as !== 'intent')
+  }
+
+  isShownBy(by: ShownBy, as: Showing['as'], space: string, ip: IP): boolean {
+    return this.#places.get(holdName(space, ip))?.shownBy.has(keyOfShowing(by, as)) === true
   }
 
   /** Whether a report names the pool, readable or not. */
@@ -102,35 +118,37 @@ export class Ledger {
   }
 
   show(showing: Showing): void {
-    const before = this.#showings.get(showing.by)
+    const key = keyOfShowing(showing.by, showing.as)
+    const before = this.#showings.get(key)
     if (before !== undefined && isSame(before, showing)) return
-    this.hide(showing.by)
-    this.#showings.set(showing.by, showing)
+    this.hide(showing.by, showing.as)
+    this.#showings.set(key, showing)
     if (showing.as === 'report') this.#countReport(showing.pool, 1)
     if (showing.ip === undefined) return
     const place = this.#placeOf(holdName(showing.space, showing.ip))
-    place.shownBy.set(showing.by, showing)
+    place.shownBy.set(key, showing)
     if (place.hold !== undefined) return
     this.#index.put(toShadow(showing, showing.ip))
     // The hold that follows an intent is told.
     if (showing.as !== 'intent') this.#tell(showing)
   }
 
-  hide(by: string): void {
-    const showing = this.#showings.get(by)
+  hide(by: ShownBy, as: Showing['as']): void {
+    const key = keyOfShowing(by, as)
+    const showing = this.#showings.get(key)
     if (showing === undefined) return
-    this.#showings.delete(by)
-    const { as, pool, space, ip } = showing
+    this.#showings.delete(key)
+    const { pool, space, ip } = showing
     if (as === 'report') this.#countReport(pool, -1)
     const name = ip && holdName(space, ip)
     const place = name === undefined ? undefined : this.#places.get(name)
-    place?.shownBy.delete(by)
+    place?.shownBy.delete(key)
     if (ip === undefined || name === undefined || place === undefined) {
       if (as === 'report') this.#tell(showing)
     } else if (place.hold === undefined) {
       this.#settle(name, place, toShadow(showing, ip))
     } else if (as !== 'intent') {
-      // Whose hold it is may have waited for just that: what another shows is disputed.
+      // The claim of the hold may have waited for just that: what another object shows is disputed.
       this.#tell(showing, toFreed(place.hold))
     }
   }

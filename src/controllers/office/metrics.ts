@@ -2,17 +2,20 @@
 // as it happens (journal.ts). Names of pools become labels only up to a bound; the pools past it are added up.
 
 import type { Identity } from '../../api/object.ts'
-import type { Pool } from '../../api/pool.ts'
+import { type Pool, strategies } from '../../api/pool.ts'
 import { type Capacity, capacityOf } from '../../ipam/capacity.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Metrics, type Sample, secondsBounds } from '../../telemetry/metrics.ts'
-import type { Decision, Entry } from './journal.ts'
+import type { Decider, Decision, Entry } from './journal.ts'
+import { pools } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
-import { allPools, type Views } from './views.ts'
+import type { Sources } from './sources.ts'
 import type { Waiting } from './waiting.ts'
 
 export interface DeskMetrics {
-  decided(entry: Entry): void
+  /** A desk serves claims of this kind: its counters are there from now on, at zero. */
+  begin(decider: Decider): void
+  decided(entry: Entry, decider: Decider): void
   /** A claim without an address was seen for the first time, made at this time. */
   claimSeen(uid: string, createdAt: string): void
   claimGone(uid: string): void
@@ -24,12 +27,14 @@ const poolLabels = ['kind', 'namespace', 'name'] as const
 const waitBounds = [...secondsBounds.filter(bound => bound >= 0.001), 30, 60, 300, 3600]
 
 export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
+  const ofClaims = ['desk', 'claim_kind'] as const
   const allocations = metrics.counter(
     'mooring_allocations_total',
     'What became of claims: bound, adopted, restored, waiting or refused.',
-    ['kind', 'strategy', 'outcome'],
+    [...ofClaims, 'kind', 'strategy', 'outcome'],
   )
   const waits = metrics.counter('mooring_claims_refused_total', 'Times that a claim was told why it has no address.', [
+    ...ofClaims,
     'kind',
     'reason',
   ])
@@ -37,15 +42,19 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
     'mooring_claim_ready_seconds',
     'Time from when a claim was made, or first seen, until it was bound.',
     waitBounds,
-    ['kind'],
+    [...ofClaims, 'kind'],
   )
   const races = metrics.counter(
     'mooring_lost_races_total',
-    'Times that somebody else was quicker to take an address.',
-    ['kind'],
+    'Times that another process was quicker to take an address.',
+    [...ofClaims, 'kind'],
   )
-  const releases = metrics.counter('mooring_releases_total', 'Claims that gave their address back.', ['kind'])
+  const releases = metrics.counter('mooring_releases_total', 'Claims that gave their address back.', [
+    ...ofClaims,
+    'kind',
+  ])
   const strays = metrics.counter('mooring_strays_total', 'Holds and IPAddresses put to rest that no claim stood by.', [
+    ...ofClaims,
     'what',
   ])
   const exhaustions = metrics.counter('mooring_pool_exhaustions_total', 'Times that a pool ran out of addresses.', [
@@ -53,26 +62,38 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
   ])
   const arrivals = new Map<string, number>()
 
-  const onDecision: Partial<Record<Decision, (entry: Entry, kind: string) => void>> = {
-    bound({ claim }, kind) {
+  type OnDecision = (entry: Entry, kind: string, by: readonly [desk: string, claimKind: string]) => void
+  const onDecision: Partial<Record<Decision, OnDecision>> = {
+    bound({ claim }, kind, by) {
       const sinceMs = arrivals.get(claim?.uid ?? '')
-      if (sinceMs !== undefined) ready.observe((clock.monotonicMs() - sinceMs) / 1000, kind)
+      if (sinceMs !== undefined) ready.observe((clock.monotonicMs() - sinceMs) / 1000, ...by, kind)
       arrivals.delete(claim?.uid ?? '')
     },
-    'lost race': (_, kind) => races.add(kind),
-    released: (_, kind) => releases.add(kind),
-    'stray hold': () => strays.add('hold'),
-    'stray report': () => strays.add('report'),
+    'lost race': (_, kind, by) => races.add(...by, kind),
+    released: (_, kind, by) => releases.add(...by, kind),
+    'stray hold': (_, __, by) => strays.add(...by, 'hold'),
+    'stray report': (_, __, by) => strays.add(...by, 'report'),
     exhausted: ({ pool }) => pool && exhaustions.add(...labelsOf(pool)),
   }
   const outcomes: readonly Decision[] = ['bound', 'adopted', 'restored', 'waiting', 'refused']
 
   return {
-    decided(entry) {
+    begin({ desk, claimKind }) {
+      for (const { kind } of pools) {
+        for (const outcome of outcomes) {
+          for (const strategy of strategies) allocations.start(desk, claimKind, kind, strategy, outcome)
+        }
+        races.start(desk, claimKind, kind)
+        releases.start(desk, claimKind, kind)
+      }
+      for (const what of ['hold', 'report']) strays.start(desk, claimKind, what)
+    },
+    decided(entry, { desk, claimKind }) {
       const kind = entry.pool?.kind ?? ''
-      onDecision[entry.what]?.(entry, kind)
-      if (outcomes.includes(entry.what)) allocations.add(kind, entry.strategy ?? '', entry.what)
-      if (entry.what === 'waiting' || entry.what === 'refused') waits.add(kind, entry.reason ?? '')
+      const by = [desk, claimKind] as const
+      onDecision[entry.what]?.(entry, kind, by)
+      if (outcomes.includes(entry.what)) allocations.add(...by, kind, entry.strategy ?? '', entry.what)
+      if (entry.what === 'waiting' || entry.what === 'refused') waits.add(...by, kind, entry.reason ?? '')
     },
     claimSeen(uid, createdAt) {
       // Times are stored to the second: a claim of this second has just come.
@@ -83,12 +104,12 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
   }
 }
 
-export function measurePools(metrics: Metrics, views: Views, ledger: Ledger): void {
+export function measurePools(metrics: Metrics, sources: Pick<Sources, 'all'>, ledger: Ledger): void {
   const gauge = (name: string, help: string, labels: readonly string[], read: () => Iterable<Sample>) => {
     metrics.gauge(name, help, () => ({ labels, samples: read() }))
   }
   const sample = (read: (capacity: Capacity) => readonly (readonly [string, bigint])[]) => () =>
-    poolSamples(allPools(views), pool => read(capacityOf(pool, ledger.indexOf(pool.space))))
+    poolSamples(sources.all(), pool => read(capacityOf(pool, ledger.indexOf(pool.space))))
   gauge(
     'mooring_pool_addresses',
     'Addresses or prefixes that a pool offers, by state; they add up to its capacity.',
@@ -116,15 +137,15 @@ export function measurePools(metrics: Metrics, views: Views, ledger: Ledger): vo
 }
 
 /** Of all desks. */
-export function measureWaiting(metrics: Metrics, lines: readonly Pick<Waiting, 'all'>[]): void {
-  const labels = [...poolLabels, 'reason']
+export function measureWaiting(metrics: Metrics, waiting: Pick<Waiting, 'all'>): void {
+  const labels = ['desk', ...poolLabels, 'reason']
   metrics.gauge('mooring_claims_waiting', 'Claims that have no address, and why.', () => {
     const counts = new Map<string, { readonly labels: readonly string[]; count: number }>()
-    for (const { identity, pool, reason } of lines.flatMap(line => [...line.all()])) {
-      const key = `${pool} ${reason}`
-      const known = counts.get(key) ?? { labels: [...labelsOf(identity), reason], count: 0 }
+    for (const { desk, pool, reason } of waiting.all()) {
+      const values = [desk, ...labelsOf(pool), reason]
+      const known = counts.get(values.join(' ')) ?? { labels: values, count: 0 }
       known.count++
-      counts.set(key, known)
+      counts.set(values.join(' '), known)
     }
     return { labels, samples: [...counts.values()].map(({ labels, count }): Sample => [labels, count]) }
   })

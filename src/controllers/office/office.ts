@@ -1,12 +1,14 @@
-// What all desks share, put together once: the views of holds, pools and namespaces, the ledger that is kept equal to them,
-// and the reconcilers that serve claims of every kind.
+// What all desks share, put together once: the caches of holds, pools and namespaces, the ledger that is kept equal to them,
+// the one line of waiting claims, and the reconcilers that serve claims of every kind.
 //
 //   changed       wakes
 //   a hold        itself
 //   a claim       the holds that name it
-//   the ledger    the pools it is about (pool/watches.ts); who waits for what may be free now (waiting.ts)
+//   the ledger    the pools it is about (pool/watches.ts); the claims that wait for what may be free now (waiting.ts)
+//   a pool        the claims that wait for it, if its spec changed
+//   a namespace   its claims that wait: a pool may be offered to it by its labels
 //
-// A desk adds its own: its kinds and their views, its reconcilers, and what hold.reclaim has to ask about its claims.
+// A desk adds its own: its kinds and their caches, its reconcilers, and what hold.reclaim has to ask about its claims.
 
 import { capacityOf } from '../../ipam/capacity.ts'
 import { poolSetOf } from '../../ipam/pool-set.ts'
@@ -14,11 +16,11 @@ import type { Cache } from '../../kube/cache.ts'
 import type { Client } from '../../kube/client.ts'
 import type { Discovery } from '../../kube/discovery.ts'
 import type { Recorder } from '../../kube/events.ts'
-import { measureReflectors } from '../../kube/metrics.ts'
+import { measureReflectors, type ReflectorMetrics } from '../../kube/metrics.ts'
 import { type Kind, type KubeObject, keyOf } from '../../kube/object.ts'
 import { Reflector } from '../../kube/reflector.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Manager } from '../../runtime/manager.ts'
+import type { Domain } from '../../runtime/manager.ts'
 import type { Random } from '../../runtime/random.ts'
 import { defineReconciler } from '../../runtime/reconciler.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -29,10 +31,10 @@ import { noteIn } from './journal.ts'
 import { holds, namespaces, pools } from './kinds.ts'
 import { Ledger } from './ledger.ts'
 import { countDecisions, type DeskMetrics, measurePools, measureWaiting } from './metrics.ts'
-import { Sharing } from './pool/sharing.ts'
 import { addPoolCapacity } from './pool/watches.ts'
-import { everything, type Scope } from './scope.ts'
-import { createViews, findPoolByKey, followHolds, type Views } from './views.ts'
+import type { Scope } from './scope.ts'
+import { Sources } from './sources.ts'
+import { createViews, followHolds, poolCacheOf, type Views } from './views.ts'
 import { Waiting } from './waiting.ts'
 
 export interface OfficeParts {
@@ -41,62 +43,93 @@ export interface OfficeParts {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  readonly recorder: Pick<Recorder, 'event'>
-  readonly manager: Manager
-  /** Everything, unless told otherwise. */
-  readonly scope?: Scope
+  /** A recorder of events in the name of a component. */
+  readonly recorderOf: (component: string) => Pick<Recorder, 'event'>
+  /** The office's own. */
+  readonly domain: Domain
+  readonly scope: Scope
   readonly metrics?: Metrics | undefined
-  /** Objects of the cache cannot be changed: for tests and the demo. */
+  /** Objects of the caches cannot be changed: for tests and the demo. */
   readonly isFrozen?: boolean
 }
 
-export interface Office {
+export interface Office extends Pick<OfficeParts, 'client' | 'clock' | 'random' | 'log' | 'scope' | 'recorderOf'> {
+  readonly isFrozen: boolean
   readonly views: Views
   readonly ledger: Ledger
+  readonly sources: Sources
+  readonly waiting: Waiting
   readonly metrics: DeskMetrics | undefined
   /** Holds in the name of such claims are looked after from now on. */
   addClaimKind(claims: ClaimKind): void
-  /** A place for claims to wait in, and for the desk to be told whom to look at again. */
-  addWaiting(wake: (claim: string) => void): Waiting
-  /** Keeps the cache equal to what the server has of the kind. */
-  watch<I extends string>(kind: Kind, cache: Cache<KubeObject, I>): void
+  /**
+   * Keeps the cache equal to what the server has of a kind that can show an address in use. No address is given out before it
+   * was listed once, or is known not to be readable.
+   */
+  see<I extends string>(kind: Kind, cache: Cache<KubeObject, I>): SeenKind
+  /** Keeps the cache equal to what the server has of a kind, for the desk of this domain alone. */
+  watch<I extends string>(domain: Domain, kind: Kind, cache: Cache<KubeObject, I>, options?: WatchOptions): void
+  /** The cache that is kept of a kind, if one is. */
+  cacheOf(kind: Kind): Cache<KubeObject> | undefined
+}
+
+export interface WatchOptions {
+  /** The desk waits without it; so it is, unless told otherwise. */
+  readonly isNeeded?: boolean
+}
+
+/** A kind that is followed whichever desks are on; a desk that is on says that it needs it. */
+export interface SeenKind {
+  neededBy(domain: Domain): void
 }
 
 /** Of holds that are looked at beside each other. */
 const reclaimConcurrency = 64
 
 export function openOffice(parts: OfficeParts): Office {
-  const { client, clock, random, recorder, manager, log, scope = everything } = parts
-  const views = createViews(parts.isFrozen)
-  const sharing = new Sharing(views)
-  const metrics = parts.metrics && countDecisions(parts.metrics, clock)
+  const { client, clock, random, log, domain, scope, recorderOf, isFrozen = false } = parts
+  const views = createViews(isFrozen)
   const ledger = new Ledger()
+  const sources = new Sources(views)
+  const waiting = new Waiting({
+    freeOf: pool => freeIn(pool, sources, ledger),
+    poolsOf: space => sources.keysOf(space),
+  })
+  const metrics = parts.metrics && countDecisions(parts.metrics, clock)
   const claimKinds = new ClaimKinds()
-  const lines: Waiting[] = []
+  const caches = new Map<string, Cache<KubeObject>>()
+  const reflectors = parts.metrics && measureReflectors(parts.metrics)
   followHolds(views, ledger)
+  ledger.subscribe(({ freed }) => freed && waiting.freed(freed))
   if (parts.metrics !== undefined) {
-    measurePools(parts.metrics, views, ledger)
-    measureWaiting(parts.metrics, lines)
+    measurePools(parts.metrics, sources, ledger)
+    measureWaiting(parts.metrics, waiting)
   }
 
   const world = { client, clock, caches: views, claimKinds, scope }
-  const reclaim = manager.addReconciler(
+  const reclaim = domain.addReconciler(
     defineReconciler({
       name: 'hold.reclaim',
-      reconcile: (name, pass) => reconcileHold(name, { ...world, note: noteIn(pass.log, metrics) }),
+      reconcile: (name, pass) =>
+        reconcileHold(name, { ...world, client: client.withPass(pass), note: noteIn(pass.log, metrics) }),
       concurrency: reclaimConcurrency,
     }),
   )
   views.holds.subscribe(change => {
     if (change.new !== undefined) reclaim.mark(keyOf(change.new))
   })
-  addPoolCapacity(manager, { client, clock, recorder, caches: views, ledger, sharing, metrics })
+  const recorder = recorderOf('pools')
+  addPoolCapacity(domain, { client, clock, recorder, caches: views, ledger, sources, metrics })
+  sources.subscribe(({ key, isChanged }) => isChanged && waiting.poolChanged(key))
+  views.namespaces.subscribe(change => waiting.namespaceChanged(keyOf(change.new ?? change.old)))
 
-  const reflectors = parts.metrics && measureReflectors(parts.metrics)
+  const follow = (kind: Kind, cache: Cache<KubeObject>) => {
+    caches.set(nameOf(kind), cache)
+    return reflect(parts, kind, cache, reflectors)
+  }
   const office: Office = {
-    views,
-    ledger,
-    metrics,
+    ...{ client, clock, random, log, scope, recorderOf, isFrozen },
+    ...{ views, ledger, sources, waiting, metrics },
     addClaimKind(claims) {
       claimKinds.add(claims)
       claims.cache.subscribe(({ old }) => {
@@ -104,33 +137,41 @@ export function openOffice(parts: OfficeParts): Office {
           reclaim.mark(keyOf(hold))
       })
     },
-    addWaiting(wake) {
-      const freeOf = (pool: string) => freeIn(pool, views, ledger)
-      const waiting = new Waiting({ wake, freeOf, poolsOf: space => sharing.of(space) })
-      ledger.subscribe(({ freed }) => freed && waiting.freed(freed))
-      lines.push(waiting)
-      return waiting
+    see(kind, cache) {
+      const source = follow(kind, cache as unknown as Cache<KubeObject>)
+      domain.addSource(source, { isNeeded: false })
+      return { neededBy: of => of.addSource(source) }
     },
-    watch(kind, cache) {
-      const onNotInstalled = () => parts.discovery.forget(kind)
-      const place = kind.namespaced && scope.namespace !== '' ? { namespace: scope.namespace } : {}
-      const options = { kind, client, clock, random, log, onNotInstalled, metrics: reflectors, ...place }
-      // The reflector fills a cache, however it is searched.
-      manager.addSource(new Reflector({ ...options, cache: cache as unknown as Cache<KubeObject> }))
+    watch(of, kind, cache, { isNeeded = true } = {}) {
+      of.addSource(follow(kind, cache as unknown as Cache<KubeObject>), { isNeeded })
     },
+    cacheOf: kind => caches.get(nameOf(kind)),
   }
-  office.watch(holds, views.holds)
-  office.watch(namespaces, views.namespaces)
+  office.watch(domain, holds, views.holds)
+  office.watch(domain, namespaces, views.namespaces)
   for (const kind of pools) {
-    const cache = views.pools.get(kind.kind)
-    if (cache !== undefined) office.watch(kind, cache)
+    const cache = poolCacheOf(views, kind)
+    if (cache !== undefined) office.watch(domain, kind, cache, { isNeeded: false })
   }
   return office
 }
 
+const nameOf = ({ group, kind }: Kind): string => `${kind}.${group}`
+
+function reflect(
+  { client, clock, random, log, scope, discovery }: OfficeParts,
+  kind: Kind,
+  cache: Cache<KubeObject>,
+  metrics: ReflectorMetrics | undefined,
+): Reflector<KubeObject> {
+  const onNotInstalled = () => discovery.forget(kind)
+  const place = kind.namespaced && scope.namespace !== '' ? { namespace: scope.namespace } : {}
+  return new Reflector({ kind, client, clock, random, log, onNotInstalled, metrics, cache, ...place })
+}
+
 /** How many claims that ask for nothing in particular could be served now. */
-function freeIn(key: string, views: Views, ledger: Ledger): number {
-  const pool = findPoolByKey(views, key)
+function freeIn(key: string, sources: Sources, ledger: Ledger): number {
+  const pool = sources.poolOf(key)
   if (pool === undefined || pool.isPaused || pool.isDeleting) return 0
   const index = ledger.indexOf(pool.space)
   // What is not taken may still lie inside of something larger that is.

@@ -5,7 +5,7 @@ import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { Cache } from '../../kube/cache.ts'
-import { type KubeObject, keyOf, keyOfRef } from '../../kube/object.ts'
+import { type Kind, type KubeObject, keyOf, keyOfRef } from '../../kube/object.ts'
 import { pools as poolKinds } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
 import { holdOf, poolOf } from './parsed.ts'
@@ -13,7 +13,7 @@ import { holdOf, poolOf } from './parsed.ts'
 export interface Views {
   readonly holds: Cache<KubeObject, 'claim' | 'pool'>
   readonly namespaces: Cache<KubeObject>
-  /** By kind, in the order of `kinds.ts`. */
+  /** By kind and group, in the order of `kinds.ts`. */
   readonly pools: ReadonlyMap<string, Cache<KubeObject>>
 }
 
@@ -28,7 +28,7 @@ export function createViews(isFrozen = false): Views {
       },
     }),
     namespaces: new Cache<KubeObject>(options),
-    pools: new Map(poolKinds.map(({ kind }) => [kind, new Cache<KubeObject>(options)])),
+    pools: new Map(poolKinds.map(kind => [kindKey(kind), new Cache<KubeObject>(options)])),
   }
 }
 
@@ -45,7 +45,8 @@ type Pools = Pick<Views, 'pools'>
 
 export function readPool({ pools }: Pools, identity: Identity | undefined): Pool | Malformed | undefined {
   if (identity === undefined) return undefined
-  const object = pools.get(identity.kind)?.get(keyOfRef(identity))
+  const cache = poolCacheOf({ pools }, { kind: identity.kind, group: identity.apiGroup })
+  const object = cache?.get(keyOfRef(identity))
   return object && poolOf(object)
 }
 
@@ -54,22 +55,12 @@ export function findPool(views: Pools, identity: Identity | undefined): Pool | u
   return pool === undefined || isMalformed(pool) ? undefined : pool
 }
 
-/** By its identity key. */
-export function findPoolByKey(views: Pools, key: string): Pool | undefined {
-  const [kindAndGroup = '', namespace = '', name = ''] = key.split('/')
-  const kind = poolKinds.find(({ kind, group }) => `${kind}.${group}` === kindAndGroup)
-  return kind && findPool(views, { apiGroup: kind.group, kind: kind.kind, namespace, name })
+/** The cache of one kind of pool. Two groups may have a kind of one name. */
+export function poolCacheOf({ pools }: Pools, kind: Pick<Kind, 'kind' | 'group'>): Cache<KubeObject> | undefined {
+  return pools.get(kindKey(kind))
 }
 
-/** All pools of all kinds that can be read. */
-export function* allPools({ pools }: Pools): Generator<Pool, void, undefined> {
-  for (const cache of pools.values()) {
-    for (const object of cache.values()) {
-      const pool = poolOf(object)
-      if (!isMalformed(pool)) yield pool
-    }
-  }
-}
+const kindKey = ({ kind, group }: Pick<Kind, 'kind' | 'group'>): string => `${kind}.${group}`
 
 export function holdsOfClaim({ holds }: Pick<Views, 'holds'>, uid: string): Hold[] {
   return holds.byIndex('claim', uid).flatMap(object => {

@@ -1,46 +1,74 @@
-// Claims that got no address, and whom to wake when something changes.
+// The one line of everything that waits for an address, over all desks and kinds of claim.
 //
-//   it sleeps for     and is woken when
-//   any address       one is free: as many are woken as are free, oldest first
+//   it needs          and is woken when
+//   any address       one is free of each pool it needs one of: as many are woken as are free, oldest first
 //   one address       that one may be free
-//   room in a quota   its namespace gave an address of the pool back: of each Cluster the oldest
+//   room in a quota   its namespace gave an address of the pool back: of each tenant the oldest
 //   a change          the pool's spec or the namespace changes, as all the others are too
 //
-// Nobody sleeps while there is something for them. A claim that is woken counts as awake until its pass has decided; one that
-// then takes nothing, because it is gone, paused, wants something else or failed, passes the wake on.
+// A claim is in the line exactly while its last pass said that it waits: `during` runs every pass, and is the one place where
+// claims enter and leave. A claim that is woken counts as awake until its pass has decided; one that then takes nothing,
+// because it is gone, paused, wants something else or failed, passes the wake on. No claim sleeps while there is something
+// for it. Of several needs all must be met: a claim for which another pool has nothing is passed over, and holds up none
+// behind it.
 
 import type { Identity } from '../../api/object.ts'
 import { overlapsCIDR } from '../../ip/cidr.ts'
 import type { Block } from '../../ipam/space-index.ts'
-import type { PassResult } from '../../runtime/reconciler.ts'
+import { done, type PassResult } from '../../runtime/reconciler.ts'
 import type { Freed } from './ledger.ts'
 
-export type Need =
+export type Need = NeedKind & {
+  /** Key of the pool. */
+  readonly pool: string
+}
+
+export type NeedKind =
   | { readonly kind: 'any' }
   /** Without a block it is not known which, and any release may help. */
   | { readonly kind: 'one'; readonly block: Block | undefined }
   | { readonly kind: 'quota' }
   | { readonly kind: 'change' }
 
-export interface Sleeper {
-  /** Key of the claim. */
-  readonly key: string
-  /** Key of the pool it waits for. */
-  readonly pool: string
-  readonly identity: Identity
+/** What a claim waits for, as its pass found out. */
+export interface Waits {
+  readonly needs: readonly Need[]
+  /** The pool that metrics count it under. */
+  readonly pool: Identity
   readonly namespace: string
-  readonly clusterName: string
+  /** Beside the namespace, what a quota counts by: the Cluster of the claim. */
+  readonly tenant: string
   readonly createdAt: string
-  readonly need: Need
-  /** Why it sleeps, in the words of the metrics. */
+  /** Why, in the words of the metrics. */
   readonly reason: string
 }
 
+/** What a pass of a claim answers: when to run the next, and what the claim waits for, if it does. */
+export interface ClaimPass {
+  readonly next: PassResult
+  readonly waits?: Waits
+}
+
+/** Nothing to do until something changes, and the claim does not wait for an address. */
+export const settled = (next: PassResult = done()): ClaimPass => ({ next })
+
+export interface Sleeper extends Waits {
+  /** Of the claim, over all kinds. */
+  readonly key: string
+  readonly desk: string
+  readonly wake: () => void
+}
+
 export interface WaitingOptions {
-  readonly wake: (claim: string) => void
   /** How many claims that ask for nothing in particular the pool could serve now. */
   readonly freeOf: (pool: string) => number
   readonly poolsOf: (space: string) => Iterable<string>
+}
+
+/** The claims of one desk in the line. */
+export interface DeskLine {
+  /** Runs a pass of the claim, and keeps its place in the line equal to what the pass says. */
+  during(claim: string, pass: () => Promise<ClaimPass>): Promise<PassResult>
 }
 
 interface Awake {
@@ -52,7 +80,7 @@ interface Awake {
 interface Sleepers {
   readonly any: Line
   readonly one: Set<Sleeper>
-  /** By namespace and Cluster: each has its own room. */
+  /** By namespace and tenant: each has its own room. */
   readonly quota: Map<string, Line>
   readonly change: Set<Sleeper>
 }
@@ -69,53 +97,43 @@ export class Waiting {
     this.#options = options
   }
 
-  /** Everybody who waits, asleep or about to look again. */
+  /** Every claim that waits, asleep or about to be looked at. */
   *all(): Generator<Sleeper, void, undefined> {
     yield* this.#asleep.values()
     for (const { sleeper } of this.#awake.values()) yield sleeper
   }
 
-  /** A pass has decided that there is nothing for the claim. */
-  sleep(sleeper: Sleeper): void {
-    this.#forget(sleeper.key)
-    const woken = this.#stopBeingAwake(sleeper.key)
-    this.#asleep.set(sleeper.key, sleeper)
-    this.#place(sleeper)
-    // Who wants the same as before, or any address, has seen that there is none; what another was woken for is still there.
-    const { kind } = sleeper.need
-    if (woken === undefined || kind === 'any' || kind === woken.need.kind) return
-    if (woken.need.kind === 'any') this.#wakeForAny(woken.pool)
-    else this.#wakeForQuota(woken.pool, woken.namespace)
-  }
-
-  /** The claim does not wait any more: it takes an address, or is gone, or is left alone. */
-  leave(key: string): void {
-    const left = this.#forget(key) ?? this.#stopBeingAwake(key)
-    if (left === undefined) return
-    this.#wakeForAny(left.pool)
-    this.#wakeForQuota(left.pool, left.namespace)
-  }
-
-  /** Runs a pass of the claim. One that ends without a decision passes its wake on, and comes back by itself. */
-  async during(key: string, pass: () => Promise<PassResult>): Promise<PassResult> {
-    const awake = this.#awake.get(key)
-    if (awake !== undefined) awake.hasBegun = true
-    let isToLookAgain = false
-    try {
-      const result = await pass()
-      isToLookAgain = result.kind === 'requeue'
-      return result
-    } finally {
-      if (!isToLookAgain && this.#awake.get(key)?.hasBegun === true) this.leave(key)
+  /** A desk's place in the line: `wake` is told which of its claims to look at. */
+  ofDesk(desk: string, wake: (claim: string) => void): DeskLine {
+    return {
+      during: async (claim, pass) => {
+        const key = `${desk} ${claim}`
+        const awake = this.#awake.get(key)
+        if (awake !== undefined) awake.hasBegun = true
+        let result: ClaimPass | undefined
+        try {
+          result = await pass()
+          return result.next
+        } finally {
+          this.#follow(key, result, waits => ({ ...waits, key, desk, wake: () => wake(claim) }))
+        }
+      },
     }
+  }
+
+  /** A pass that failed keeps its place, if it slept; if it was woken, it passes the wake on and comes back by itself. */
+  #follow(key: string, pass: ClaimPass | undefined, toSleeper: (waits: Waits) => Sleeper): void {
+    if (pass?.waits !== undefined) return this.#sleep(toSleeper(pass.waits))
+    if (pass?.next.kind === 'requeue') return
+    const hasFailed = pass === undefined
+    if (!hasFailed || this.#awake.get(key)?.hasBegun === true) this.#leave(key)
   }
 
   freed({ space, block, pool, namespace }: Freed): void {
     for (const other of this.#options.poolsOf(space)) {
       this.#wakeForAny(other)
       for (const sleeper of [...(this.#pools.get(other)?.one ?? [])]) {
-        const wanted = sleeper.need.kind === 'one' ? sleeper.need.block : undefined
-        if (wanted === undefined || isTouched(wanted, block)) this.#wake(sleeper)
+        if (sleeper.needs.some(need => isHelped(need, other, block))) this.#wake(sleeper)
       }
     }
     this.#wakeForQuota(pool, namespace)
@@ -131,15 +149,50 @@ export class Waiting {
     this.#wakeAll([...this.#asleep.values()].filter(sleeper => sleeper.namespace === namespace))
   }
 
-  #wakeAll(sleepers: Sleeper[]): void {
-    for (const sleeper of sleepers.sort(byAge)) this.#wake(sleeper)
+  #sleep(sleeper: Sleeper): void {
+    this.#forget(sleeper.key)
+    const woken = this.#stopBeingAwake(sleeper.key)
+    this.#asleep.set(sleeper.key, sleeper)
+    for (const need of sleeper.needs) this.#place(sleeper, need)
+    // What it was woken for and does not need any more is still there, for the next one.
+    for (const { pool, kind } of woken?.needs ?? []) {
+      const isStillNeeded = sleeper.needs.some(
+        need => need.pool === pool && (need.kind === 'any' || need.kind === kind),
+      )
+      if (isStillNeeded) continue
+      if (kind === 'any') this.#wakeForAny(pool)
+      else this.#wakeForQuota(pool, sleeper.namespace)
+    }
+  }
+
+  /** The claim does not wait any more: it has an address, or is gone, or is left alone. */
+  #leave(key: string): void {
+    const left = this.#forget(key) ?? this.#stopBeingAwake(key)
+    for (const { pool } of left?.needs ?? []) {
+      this.#wakeForAny(pool)
+      this.#wakeForQuota(pool, left?.namespace ?? '')
+    }
+  }
+
+  #wakeAll(sleepers: Iterable<Sleeper>): void {
+    for (const sleeper of [...new Set(sleepers)].sort(byAge)) this.#wake(sleeper)
   }
 
   #wakeForAny(pool: string): void {
     const line = this.#pools.get(pool)?.any
     if (line === undefined || line.size === 0) return
-    const room = this.#options.freeOf(pool) - (this.#awakeForAny.get(pool) ?? 0)
-    for (const sleeper of line.sleepers.slice(0, Math.max(0, room))) this.#wake(sleeper)
+    const picked: Sleeper[] = []
+    const room = this.#roomIn(pool)
+    for (const sleeper of line.sleepers) {
+      if (picked.length >= room) break
+      const others = sleeper.needs.filter(need => need.kind === 'any' && need.pool !== pool)
+      if (others.every(need => this.#roomIn(need.pool) > countNeeding(picked, need.pool))) picked.push(sleeper)
+    }
+    for (const sleeper of picked) this.#wake(sleeper)
+  }
+
+  #roomIn(pool: string): number {
+    return this.#options.freeOf(pool) - (this.#awakeForAny.get(pool) ?? 0)
   }
 
   #wakeForQuota(pool: string, namespace: string): void {
@@ -154,28 +207,31 @@ export class Waiting {
   #wake(sleeper: Sleeper): void {
     this.#forget(sleeper.key)
     this.#awake.set(sleeper.key, { sleeper, hasBegun: false })
-    if (sleeper.need.kind === 'any') this.#countAwake(sleeper.pool, 1)
-    this.#options.wake(sleeper.key)
+    this.#countAwake(sleeper, 1)
+    sleeper.wake()
   }
 
   #stopBeingAwake(key: string): Sleeper | undefined {
     const sleeper = this.#awake.get(key)?.sleeper
     if (sleeper === undefined) return undefined
     this.#awake.delete(key)
-    if (sleeper.need.kind === 'any') this.#countAwake(sleeper.pool, -1)
+    this.#countAwake(sleeper, -1)
     return sleeper
   }
 
-  #countAwake(pool: string, change: 1 | -1): void {
-    const count = (this.#awakeForAny.get(pool) ?? 0) + change
-    if (count === 0) this.#awakeForAny.delete(pool)
-    else this.#awakeForAny.set(pool, count)
+  #countAwake({ needs }: Sleeper, change: 1 | -1): void {
+    for (const { kind, pool } of needs) {
+      if (kind !== 'any') continue
+      const count = (this.#awakeForAny.get(pool) ?? 0) + change
+      if (count === 0) this.#awakeForAny.delete(pool)
+      else this.#awakeForAny.set(pool, count)
+    }
   }
 
-  #place(sleeper: Sleeper): void {
-    const sleepers = this.#pools.get(sleeper.pool) ?? emptySleepers()
-    this.#pools.set(sleeper.pool, sleepers)
-    switch (sleeper.need.kind) {
+  #place(sleeper: Sleeper, need: Need): void {
+    const sleepers = this.#pools.get(need.pool) ?? emptySleepers()
+    this.#pools.set(need.pool, sleepers)
+    switch (need.kind) {
       case 'any':
         return sleepers.any.add(sleeper)
       case 'one':
@@ -192,12 +248,18 @@ export class Waiting {
     }
   }
 
-  /** Answers who slept under that key. */
+  /** Answers what slept under that key. */
   #forget(key: string): Sleeper | undefined {
     const sleeper = this.#asleep.get(key)
-    const sleepers = sleeper && this.#pools.get(sleeper.pool)
-    if (sleeper === undefined || sleepers === undefined) return undefined
+    if (sleeper === undefined) return undefined
     this.#asleep.delete(key)
+    for (const { pool } of sleeper.needs) this.#takeOut(sleeper, pool)
+    return sleeper
+  }
+
+  #takeOut(sleeper: Sleeper, pool: string): void {
+    const sleepers = this.#pools.get(pool)
+    if (sleepers === undefined) return
     const { any, one, quota, change } = sleepers
     const line = quota.get(tenantOf(sleeper))
     any.delete(sleeper)
@@ -205,17 +267,22 @@ export class Waiting {
     line?.delete(sleeper)
     change.delete(sleeper)
     if (line?.size === 0) quota.delete(tenantOf(sleeper))
-    if (any.size + one.size + quota.size + change.size === 0) this.#pools.delete(sleeper.pool)
-    return sleeper
+    if (any.size + one.size + quota.size + change.size === 0) this.#pools.delete(pool)
   }
 }
 
 const emptySleepers = (): Sleepers => ({ any: new Line(), one: new Set(), quota: new Map(), change: new Set() })
 
-const tenantOf = ({ namespace, clusterName }: Sleeper): string => `${namespace} ${clusterName}`
+const tenantOf = ({ namespace, tenant }: Sleeper): string => `${namespace} ${tenant}`
 
-const isTouched = (wanted: Block, freed: Block): boolean =>
-  wanted.ip.family === freed.ip.family && overlapsCIDR(wanted, freed)
+const countNeeding = (sleepers: readonly Sleeper[], pool: string): number =>
+  sleepers.filter(({ needs }) => needs.some(need => need.kind === 'any' && need.pool === pool)).length
+
+function isHelped(need: Need, pool: string, freed: Block): boolean {
+  if (need.kind !== 'one' || need.pool !== pool) return false
+  const wanted = need.block
+  return wanted === undefined || (wanted.ip.family === freed.ip.family && overlapsCIDR(wanted, freed))
+}
 
 /** Oldest first. A claim that comes is, as a rule, the youngest, and one that goes the oldest. */
 class Line {
@@ -226,7 +293,8 @@ class Line {
   }
 
   add(sleeper: Sleeper): void {
-    this.sleepers.splice(this.#placeOf(sleeper), 0, sleeper)
+    const place = this.#placeOf(sleeper)
+    if (this.sleepers[place] !== sleeper) this.sleepers.splice(place, 0, sleeper)
   }
 
   delete(sleeper: Sleeper): void {

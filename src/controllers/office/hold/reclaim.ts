@@ -10,12 +10,14 @@
 
 import type { Hold } from '../../../api/hold.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
+import { keyOfRef } from '../../../kube/object.ts'
 import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
 import type { ClaimKind, ClaimKinds } from '../claim-kind.ts'
 import type { Note } from '../journal.ts'
 import { holdOf } from '../parsed.ts'
 import { isInScope, isInView, type Scope } from '../scope.ts'
 import { findPool, type Views } from '../views.ts'
+import { restSecondsOf } from './quarantine.ts'
 import { expireHold, type HoldWorld, quarantineHold } from './steps.ts'
 
 /** Wall clocks of processes differ a little; nothing is freed early because of it. */
@@ -38,14 +40,14 @@ export async function reconcileHold(name: string, world: ReclaimWorld): Promise<
   if (claims === undefined || !isInView(world.scope, hold.claim.namespace)) return done()
   if (!(await isStray(hold, claims, world))) return done()
   const pool = findPool(world.caches, hold.pool)
-  await quarantineHold(world, hold, pool?.quarantineSeconds ?? 0)
+  await quarantineHold(world, hold, restSecondsOf(pool))
   world.note({ what: 'stray hold', claim: hold.claim, pool: hold.pool, space: hold.space, ip: hold.ip })
   return done()
 }
 
 async function settleQuarantine(hold: Hold, world: ReclaimWorld): Promise<PassResult> {
   const untilMs = hold.until === undefined ? 0 : Date.parse(hold.until)
-  const seconds = findPool(world.caches, hold.pool)?.quarantineSeconds ?? 0
+  const seconds = restSecondsOf(findPool(world.caches, hold.pool))
   const leftMs = untilMs + (seconds === 0 ? 0 : slackMs) - world.clock.now()
   if (leftMs > 0) return requeueAfter(leftMs)
   await expireHold(world, hold)
@@ -58,7 +60,7 @@ async function settleQuarantine(hold: Hold, world: ReclaimWorld): Promise<PassRe
 async function isStray(hold: Hold, claims: ClaimKind, { client, scope }: ReclaimWorld): Promise<boolean> {
   const { namespace, name, uid } = hold.claim
   // A claim in view that stands by this hold settles it without a question.
-  const known = claims.cache.get(`${namespace}/${name}`)
+  const known = claims.cache.get(keyOfRef({ namespace, name }))
   if (known?.metadata.uid === uid && claims.standsBy(known, hold)) return false
   const live = await client.get(claims.kind, { namespace, name })
   if (live === undefined || live.metadata.uid !== uid) return true

@@ -10,19 +10,20 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Condition, conditionsOf, setCondition } from '../../../api/condition.ts'
 import { protectPoolFinalizer } from '../../../api/names.ts'
-import { apiVersionOf, type Identity, identityKey } from '../../../api/object.ts'
+import { apiVersionOf, type Identity, identityKey, parseIdentityKey } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { isRecord, shapeOf } from '../../../api/shape.ts'
 import { poolKindOf } from '../../../api/to-pool.ts'
 import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
 import { type Capacity, capacityOf } from '../../../ipam/capacity.ts'
+import type { SpaceDecision } from '../../../ipam/joining.ts'
 import type { Overlap } from '../../../ipam/overlap.ts'
 import { malformedPoolCondition, statusOfPool } from '../../../ipam/status.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import type { Client } from '../../../kube/client.ts'
 import type { EventInput, Recorder } from '../../../kube/events.ts'
 import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from '../../../kube/finalizers.ts'
-import { type Kind, type KubeObject, refOf } from '../../../kube/object.ts'
+import { type Kind, type KubeObject, keyOfRef, refOf } from '../../../kube/object.ts'
 import { timestamp } from '../../../kube/timestamp.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
@@ -30,7 +31,8 @@ import type { Note } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
 import type { Ledger } from '../ledger.ts'
 import { poolOf } from '../parsed.ts'
-import type { Views } from '../views.ts'
+import type { Sources } from '../sources.ts'
+import { poolCacheOf, type Views } from '../views.ts'
 import { isPoolHeld } from './held.ts'
 import type { Neighbours } from './neighbours.ts'
 import type { Pace } from './pace.ts'
@@ -41,6 +43,7 @@ export interface PoolWorld {
   readonly recorder: Pick<Recorder, 'event'>
   readonly caches: Views
   readonly ledger: Ledger
+  readonly sources: Pick<Sources, 'spaceFor' | 'all'>
   /** Of the pass that runs. */
   readonly note: Note
   readonly neighbours: Neighbours
@@ -76,11 +79,10 @@ interface Found {
 }
 
 function find(key: string, { caches }: PoolWorld): Found | undefined {
-  const [kindAndGroup = '', namespace = '', name = ''] = key.split('/')
-  const kind = poolKinds.find(({ kind, group }) => `${kind}.${group}` === kindAndGroup)
-  const object = kind && caches.pools.get(kind.kind)?.get(namespace === '' ? name : `${namespace}/${name}`)
-  if (kind === undefined || object === undefined) return undefined
-  return { object, kind, identity: { apiGroup: kind.group, kind: kind.kind, namespace, name } }
+  const identity = parseIdentityKey(key)
+  const kind = identity && poolKinds.find(({ kind, group }) => kind === identity.kind && group === identity.apiGroup)
+  const object = kind && poolCacheOf(caches, kind)?.get(keyOfRef(identity))
+  return kind === undefined || object === undefined ? undefined : { object, kind, identity }
 }
 
 // --- observe ---
@@ -88,7 +90,12 @@ function find(key: string, { caches }: PoolWorld): Found | undefined {
 export interface Seen {
   readonly object: KubeObject
   readonly counted:
-    | { readonly pool: Pool; readonly capacity: Capacity; readonly overlaps: readonly Overlap[] }
+    | {
+        readonly pool: Pool
+        readonly capacity: Capacity
+        readonly overlaps: readonly Overlap[]
+        readonly joining: SpaceDecision | undefined
+      }
     | Malformed
   /** Whether a hold or an IPAddress names it. Asked only of a pool on its way out. */
   readonly isHeld: boolean
@@ -96,13 +103,14 @@ export interface Seen {
   readonly keepsConditions: boolean
 }
 
-function observe({ object, identity }: Found, { caches, ledger, neighbours, pace }: PoolWorld): Seen {
+function observe({ object, identity }: Found, { caches, ledger, sources, neighbours, pace }: PoolWorld): Seen {
   const pool = poolOf(object)
   const isHeld = isDeleting(object) && isPoolHeld(identity, caches, ledger)
   const keepsConditions = pace.keepsConditions(identityKey(identity), object)
   if (isMalformed(pool)) return { object, counted: pool, isHeld, keepsConditions }
   const capacity = capacityOf(pool, ledger.indexOf(pool.space))
-  return { object, counted: { pool, capacity, overlaps: neighbours.of(pool) }, isHeld, keepsConditions }
+  const counted = { pool, capacity, overlaps: neighbours.of(pool), joining: sources.spaceFor(pool) }
+  return { object, counted, isHeld, keepsConditions }
 }
 
 // --- decide ---
@@ -219,7 +227,7 @@ async function settle(
   world: PoolWorld,
 ): Promise<PassResult> {
   const { client, caches, pace } = world
-  const cache = caches.pools.get(kind.kind)
+  const cache = poolCacheOf(caches, kind)
   switch (plan.kind) {
     case 'rest':
       return done()

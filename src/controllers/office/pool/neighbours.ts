@@ -4,7 +4,7 @@
 import { type Identity, identityKey } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { type Overlap, overlapsOf } from '../../../ipam/overlap.ts'
-import { allPools, type Views } from '../views.ts'
+import type { Sources } from '../sources.ts'
 
 interface Known {
   readonly round: number
@@ -13,12 +13,12 @@ interface Known {
 }
 
 export class Neighbours {
-  readonly #caches: Pick<Views, 'pools'>
+  readonly #sources: Pick<Sources, 'all'>
   readonly #known = new Map<string, Known>()
   #round = 0
 
-  constructor(caches: Pick<Views, 'pools'>) {
-    this.#caches = caches
+  constructor(sources: Pick<Sources, 'all'>) {
+    this.#sources = sources
   }
 
   /** What a pool lists may have changed. */
@@ -31,14 +31,14 @@ export class Neighbours {
     const { generation } = pool.metadata
     const known = this.#known.get(key)
     if (known !== undefined && known.round === this.#round && known.generation === generation) return known.overlaps
-    const overlaps = overlapsOf(pool, allPools(this.#caches))
+    const overlaps = overlapsOf(pool, this.#sources.all())
     this.#known.set(key, { round: this.#round, generation, overlaps })
     return overlaps
   }
 
   /** Those that a pool, as it is or was, shares addresses with. */
   around(pool: Pool): Identity[] {
-    return overlapsOf(pool, allPools(this.#caches)).map(({ other }) => other)
+    return overlapsOf(pool, this.#sources.all()).map(({ other }) => other)
   }
 
   forget(key: string): void {

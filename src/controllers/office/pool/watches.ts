@@ -1,55 +1,64 @@
 // What wakes the status of a pool.
 //
-//   changed                    wakes
-//   a pool                     itself; with its spec, the pools that list the same addresses as it does or did
-//   who has what (ledger.ts)   the pool it was given from; every pool of its space, where another's holder takes from it too
+//   changed                       wakes
+//   a pool                        itself; with its spec, the pools that list the same addresses as it does or did
+//   a hold or showing (ledger)    the pool it was given from; every pool of its space, which another's holder takes from too
 
 import { type Identity, identityKey } from '../../../api/object.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { type Change, isSpecChange } from '../../../kube/cache.ts'
 import type { KubeObject } from '../../../kube/object.ts'
-import type { Manager } from '../../../runtime/manager.ts'
+import type { Domain } from '../../../runtime/manager.ts'
 import { defineReconciler, type RunningReconciler } from '../../../runtime/reconciler.ts'
 import { noteIn } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
 import type { DeskMetrics } from '../metrics.ts'
 import { poolOf } from '../parsed.ts'
+import type { Sources } from '../sources.ts'
+import { poolCacheOf } from '../views.ts'
 import { type PoolWorld, reconcilePool } from './capacity.ts'
 import { Neighbours } from './neighbours.ts'
 import { Pace } from './pace.ts'
-import type { Sharing } from './sharing.ts'
 
 export interface PoolDesk extends Omit<PoolWorld, 'neighbours' | 'pace' | 'note'> {
-  readonly sharing: Sharing
+  readonly sources: Sources
   readonly metrics: DeskMetrics | undefined
 }
 
-export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningReconciler {
-  const { caches, clock, ledger, sharing, metrics } = world
-  const neighbours = new Neighbours(caches)
+export function addPoolCapacity(domain: Domain, world: PoolDesk): RunningReconciler {
+  const { caches, clock, client, ledger, sources, metrics } = world
+  const neighbours = new Neighbours(sources)
   const whole = { ...world, neighbours, pace: new Pace(clock) }
-  const capacity = manager.addReconciler(
+  const capacity = domain.addReconciler(
     defineReconciler({
       name: 'pool.capacity',
-      reconcile: (key, { log }) => reconcilePool(key, { ...whole, note: noteIn(log, metrics) }),
+      reconcile: (key, pass) =>
+        reconcilePool(key, { ...whole, client: client.withPass(pass), note: noteIn(pass.log, metrics) }),
     }),
   )
   const mark = (pool: Identity) => capacity.mark(identityKey(pool))
   for (const { kind, group } of poolKinds) {
-    const cache = caches.pools.get(kind)
+    // Also one that cannot be read, which is no source of addresses: it says why.
+    const cache = poolCacheOf(caches, { kind, group })
     cache?.subscribe(change => {
       const { name = '', namespace = '' } = (change.new ?? change.old).metadata
       mark({ apiGroup: group, kind, namespace, name })
       if (!isSpecChange(change)) return
       neighbours.changed()
-      for (const object of sides(change)) for (const other of sharingWith(object, sharing)) capacity.mark(other)
       // While the first list comes in, every pool is marked anyway.
       if (cache.hasSynced) for (const other of around(change, neighbours)) mark(other)
     })
   }
+  sources.subscribe(change => {
+    if (!change.isChanged) return
+    capacity.mark(change.key)
+    for (const pool of [change.old, change.new]) {
+      for (const other of pool === undefined ? [] : sources.keysOf(pool.space)) capacity.mark(other)
+    }
+  })
   ledger.subscribe(({ space, pool }) => {
     capacity.mark(pool)
-    for (const other of sharing.of(space)) capacity.mark(other)
+    for (const other of sources.keysOf(space)) capacity.mark(other)
   })
   return capacity
 }
@@ -59,12 +68,6 @@ function around(change: Change<KubeObject>, neighbours: Neighbours): Identity[] 
     const pool = poolOf(object)
     return isMalformed(pool) ? [] : neighbours.around(pool)
   })
-}
-
-/** The pools of the space that the pool, as it is or was, gives out of. */
-function sharingWith(object: KubeObject, sharing: Sharing): Iterable<string> {
-  const pool = poolOf(object)
-  return isMalformed(pool) ? [] : sharing.of(pool.space)
 }
 
 function sides({ old, new: next }: Change<KubeObject>): KubeObject[] {

@@ -1,0 +1,103 @@
+// The composition root: the office and the desks that are on, put together over any Kubernetes API. `mooring up`, `mooring
+// controller`, the behaviour tests and the fault plans all assemble the product here; what differs (clock, random, how the
+// server is reached, which process leads) is passed in.
+
+import type { WebhookSet } from '../admission/webhook.ts'
+import type { Cache } from '../kube/cache.ts'
+import type { Client } from '../kube/client.ts'
+import type { Discovery } from '../kube/discovery.ts'
+import { createRecorder, type Recorder } from '../kube/events.ts'
+import type { Kind, KubeObject } from '../kube/object.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { type Domain, Manager, type ManagerState } from '../runtime/manager.ts'
+import type { Random } from '../runtime/random.ts'
+import type { CancelReason } from '../runtime/retry-policy.ts'
+import type { Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import type { Component } from './component.ts'
+import type { Desk } from './desk.ts'
+import { officeComponent } from './office/component.ts'
+import { openOffice } from './office/office.ts'
+import { poolFacts } from './office/pool-facts.ts'
+import { everything, type Scope } from './office/scope.ts'
+
+export interface AssembleOptions {
+  readonly client: Client
+  readonly discovery: Discovery
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  /** Names this process in events. */
+  readonly instance: string
+  /** Every desk there is: the ledger counts what the kinds of each show, whether it is on or not. */
+  readonly desks: readonly Desk[]
+  /** Names of the desks that work. */
+  readonly on: readonly string[]
+  readonly metrics?: Metrics | undefined
+  /** Everything, unless told otherwise. */
+  readonly scope?: Scope
+  /** What the passes of every desk wait for, besides complete caches: to be the leader. */
+  readonly admitted?: (signal: AbortSignal) => Promise<void>
+  /** What the passes of one component wait for: its kinds and permissions. */
+  readonly checked?: (component: string, signal: AbortSignal) => Promise<void>
+  /** Objects of the caches cannot be changed: for tests and the demo. */
+  readonly isFrozen?: boolean
+}
+
+export interface Assembled {
+  readonly state: ManagerState
+  /** The office first, then the desks that are on. */
+  readonly domains: readonly Domain[]
+  /** The webhooks of the office and of the desks that are on. */
+  readonly webhookSets: readonly WebhookSet[]
+  cacheOf(kind: Kind): Cache<KubeObject> | undefined
+  /** Resolves when every component works, or is known to wait for something. */
+  start(): Promise<void>
+  stop(reason: CancelReason): Promise<void>
+}
+
+export function assemble(options: AssembleOptions): Assembled {
+  const { client, discovery, clock, random, log, instance, metrics, scope = everything, admitted } = options
+  const manager = new Manager({ clock, random, log, metrics, ...(admitted && { admitted }) })
+  const recorders: Recorder[] = []
+  const recorderOf = (component: string): Recorder => {
+    const recorder = createRecorder({ client, clock, random, log, controller: `mooring.dev/${component}`, instance })
+    recorders.push(recorder)
+    return recorder
+  }
+  const domainOf = ({ name }: Component, needs: readonly Domain[]): Domain => {
+    const { checked } = options
+    return manager.domain(name, { needs, ...(checked && { admitted: signal => checked(name, signal) }) })
+  }
+
+  const ofOffice = domainOf(officeComponent, [])
+  const isFrozen = options.isFrozen === true
+  const office = openOffice({ client, discovery, clock, random, log, recorderOf, domain: ofOffice, scope, metrics, isFrozen })
+  const webhookSets: WebhookSet[] = [
+    { name: officeComponent.name, webhooks: officeComponent.webhooks, facts: () => poolFacts(office) },
+  ]
+  for (const desk of options.desks) {
+    const inView = desk.see(office)
+    if (!options.on.includes(desk.name)) continue
+    inView.open(domainOf(desk, [ofOffice]))
+    webhookSets.push({ name: desk.name, webhooks: desk.webhooks, facts: () => inView.facts() })
+  }
+  return {
+    get state() {
+      return manager.state
+    },
+    domains: manager.domains,
+    webhookSets,
+    cacheOf: kind => office.cacheOf(kind),
+    start: () => manager.start(),
+    async stop(reason) {
+      await manager.stop(reason)
+      await Promise.all(recorders.map(recorder => recorder.stop()))
+    },
+  }
+}
+
+/** The office and the desks that are on: what is installed, registered and permitted. */
+export function componentsOf(desks: readonly Desk[], on: readonly string[]): readonly Component[] {
+  return [officeComponent, ...desks.filter(({ name }) => on.includes(name))]
+}

@@ -1,0 +1,106 @@
+// What a decision about a claim is made on, gathered in one look at the caches and the ledger. Nothing is written and nothing
+// is asked of the API server; `plan.ts` decides on it.
+
+import type { Hold } from '../../api/hold.ts'
+import type { IPAddress } from '../../api/ip-address.ts'
+import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
+import type { Identity } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import type { IP } from '../../ip/address.ts'
+import { isMalformed, type Malformed } from '../../ip/malformed.ts'
+import { type Choice, choose } from '../../ipam/choose.ts'
+import { isDisputed } from '../office/disputes.ts'
+import { holdsOfClaim, readPool } from '../office/views.ts'
+import { clusterOf, reportOf } from './parsed.ts'
+import { isBound, ownOf, reportNamed } from './shown.ts'
+import { ownerOf } from './whose.ts'
+import { type Caches, type CapiWorld, keyOfClaim } from './world.ts'
+
+/** `missing` also while the kind itself is not installed: a claim that names a Cluster waits for it. */
+export type ClusterState = 'none' | 'running' | 'paused' | 'missing'
+
+export interface Seen {
+  readonly claim: IPAddressClaim
+  readonly identity: Identity
+  readonly cluster: ClusterState
+  readonly pool: Pool | Malformed | undefined
+  /** Holds that name this claim's uid. */
+  readonly holds: readonly Hold[]
+  /** The IPAddress of the claim's name. */
+  readonly report: IPAddress | undefined
+  /** Holds and report are what the API server answered, not what a cache shows. */
+  readonly isLive: boolean
+  /** False for a claim that another controller serves: by namespace, or by the label it carries. */
+  readonly isInScope: boolean
+  /** clusterctl takes the claim to another cluster. */
+  readonly isMoving: boolean
+  readonly ledger: LedgerSeen
+}
+
+/** What the ledger answers about addresses of the claim's pool, as it is in this moment. */
+export interface LedgerSeen {
+  holdAt(pool: Pool, ip: IP): Hold | undefined
+  /** Whether another object has as good a word for the address as the claim. */
+  isDisputed(pool: Pool, ip: IP, hold: Hold | undefined): boolean
+  choose(pool: Pool): Choice
+}
+
+type World = Pick<CapiWorld, 'caches' | 'ledger' | 'random' | 'moved'>
+
+export function observe(claim: IPAddressClaim, identity: Identity, isInScope: boolean, world: World): Seen {
+  const { caches } = world
+  const { namespace, name, uid } = claim.metadata
+  const object = caches.reports.get(`${namespace}/${name}`)
+  const report = object && reportOf(object)
+  return {
+    claim,
+    identity,
+    cluster: clusterStateOf(caches, claim),
+    pool: readPool(caches, identity),
+    holds: holdsOfClaim(caches, uid),
+    report: report === undefined || isMalformed(report) ? undefined : report,
+    isLive: false,
+    isInScope,
+    isMoving: world.moved.isLeaving(claim),
+    ledger: ledgerSeenBy(claim, world),
+  }
+}
+
+function ledgerSeenBy(claim: IPAddressClaim, { ledger, caches, random }: World): LedgerSeen {
+  return {
+    holdAt: ({ space }, ip) => ledger.holdAt(space, ip),
+    isDisputed: (pool, ip, hold) => isDisputedFor(claim, pool, ip, hold, { ledger, caches }),
+    choose(pool) {
+      const namespace = caches.namespaces.get(claim.metadata.namespace)
+      return choose(pool, ledger.indexOf(pool.space), {
+        claim: claimReference(claim),
+        namespaceLabels: namespace && (namespace.metadata.labels ?? {}),
+        owner: ownerOf(claim),
+        settled: undefined,
+        requested: claim.requested,
+        random: random(),
+      })
+    },
+  }
+}
+
+export function isDisputedFor(
+  claim: IPAddressClaim,
+  { space }: Pool,
+  ip: IP,
+  hold: Hold | undefined,
+  { ledger, caches }: Pick<CapiWorld, 'ledger' | 'caches'>,
+): boolean {
+  const key = keyOfClaim(claim)
+  const isHeld = hold?.claim.uid === claim.metadata.uid && hold.state === 'held' && claim.addressName !== ''
+  const isReported = () => ledger.isShownBy(reportNamed(key), 'report', space, ip) && isBound(caches, key)
+  return isDisputed(ledger, space, ip, { own: ownOf(key), isProven: isHeld || isReported() })
+}
+
+function clusterStateOf({ clusters }: Pick<Caches, 'clusters'>, claim: IPAddressClaim): ClusterState {
+  if (claim.clusterName === '') return 'none'
+  const object = clusters.get(`${claim.metadata.namespace}/${claim.clusterName}`)
+  const cluster = object && clusterOf(object)
+  if (cluster === undefined || isMalformed(cluster)) return 'missing'
+  return cluster.isPaused ? 'paused' : 'running'
+}

@@ -1,0 +1,90 @@
+// What the office and each desk bring to a cluster, as data. Everything that is derived is derived from this: the flags, the
+// RBAC roles, the chart, the start-up checks, the registration of webhooks, what is installed on the embedded server, the
+// reference pages.
+
+import type { Conversion } from '../admission/conversion.ts'
+import type { Webhook } from '../admission/webhook.ts'
+import type { Kind } from '../kube/object.ts'
+
+export interface Component {
+  /** The same word in `--desks`, logs, metrics, readiness and docs. */
+  readonly name: string
+  /** One sentence for people, without the full stop. */
+  readonly about: string
+  readonly kinds: readonly UsedKind[]
+  readonly permissions: readonly Permission[]
+  readonly webhooks: readonly Webhook<unknown>[]
+  readonly conversions: readonly Conversion[]
+  /** Definitions that it brings to a server that has none: folders or files of `config/crd`, or the objects themselves. */
+  readonly definitions: readonly (string | object)[]
+}
+
+export interface UsedKind {
+  readonly kind: Kind
+  /** What brings it: the end of "it comes with ...". */
+  readonly comesWith: string
+  /** Nothing of the component works without it. */
+  readonly isNeeded: boolean
+}
+
+/**
+ * Where a permission is needed: `cluster` for kinds without namespaces, `watched` for kinds with them, in every namespace or
+ * in the one of `--namespace`, `own` in the namespace of the controller itself.
+ */
+export type PermissionScope = 'cluster' | 'watched' | 'own'
+
+export interface Permission {
+  readonly group: string
+  /** Plural, with its subresource: `ipaddressclaims/status`. */
+  readonly resources: readonly string[]
+  readonly verbs: readonly string[]
+  readonly scope: PermissionScope
+  /** Only objects of these names; not possible for `create`. */
+  readonly names?: readonly string[]
+  /** What does not work without it: the end of "without it ...". */
+  readonly without: string
+  /** No pass of the component begins while it is missing. */
+  readonly isNeeded: boolean
+  /** It only looks: it is asked for whichever desks are on, because the ledger counts what every installed kind shows. */
+  readonly isForSeeing: boolean
+}
+
+interface Resource extends Pick<Kind, 'group' | 'plural' | 'namespaced'> {}
+
+/** A permission that the component cannot do without. */
+export function permission(
+  kinds: Resource | readonly Resource[],
+  verbs: readonly string[],
+  without: string,
+): Permission {
+  const list: readonly Resource[] = Array.isArray(kinds) ? kinds : [kinds]
+  const [first] = list
+  return {
+    group: first?.group ?? '',
+    resources: list.map(({ plural }) => plural),
+    verbs,
+    scope: first?.namespaced === true ? 'watched' : 'cluster',
+    without,
+    isNeeded: true,
+    isForSeeing: false,
+  }
+}
+
+/** To list and watch, whichever desks are on. */
+export function seeing(kinds: Resource | readonly Resource[], without: string): Permission {
+  return { ...permission(kinds, ['list', 'watch'], without), isForSeeing: true }
+}
+
+export function subresource({ group, plural, namespaced }: Resource, name: string): Resource {
+  return { group, plural: `${plural}/${name}`, namespaced }
+}
+
+/** One RBAC rule speaks of one group, and of kinds with namespaces or of kinds without. */
+export function byRule<R extends Resource>(kinds: readonly R[]): R[][] {
+  const together = new Map<string, R[]>()
+  for (const kind of kinds) {
+    const key = `${kind.group} ${kind.namespaced}`
+    together.set(key, [...(together.get(key) ?? []), kind])
+  }
+  return [...together.values()]
+}

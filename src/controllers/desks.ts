@@ -1,0 +1,6 @@
+// The table of desks. A desk is its folder and a line here; flags, permissions, webhooks, definitions, checks and pages follow.
+
+import { capi } from './capi/desk.ts'
+import type { Desk } from './desk.ts'
+
+export const desks: readonly Desk[] = [capi]

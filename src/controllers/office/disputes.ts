@@ -1,0 +1,33 @@
+// Whether an address that a claim takes for its own is also shown by another object. Any user may write an annotation or an
+// IPAddress: against a claim that is bound, and has a hold or a report to prove it, only another bound claim counts. Else a
+// stranger could take away what was given.
+
+import type { IP } from '../../ip/address.ts'
+import { isSameShower, type Ledger, type Showing, type ShownBy } from './ledger.ts'
+
+/** The claim on whose behalf it is asked. */
+export interface Party {
+  /** The objects that speak for the claim: itself, and its report. */
+  readonly own: readonly ShownBy[]
+  /** It is bound, and has a hold or a report to prove it. */
+  readonly isProven: boolean
+}
+
+export function isDisputed(ledger: Pick<Ledger, 'shownAt'>, space: string, ip: IP, { own, isProven }: Party): boolean {
+  if (isProven) return isBoundToAnother(ledger, space, ip, own)
+  return othersAt(ledger, space, ip, own).length > 0
+}
+
+/** Whether a reader, following some other claim to its report, finds this address. */
+export function isBoundToAnother(
+  ledger: Pick<Ledger, 'shownAt'>,
+  space: string,
+  ip: IP,
+  own: readonly ShownBy[],
+): boolean {
+  return othersAt(ledger, space, ip, own).some(({ as, isBound }) => as === 'report' && isBound?.() === true)
+}
+
+export function othersAt(ledger: Pick<Ledger, 'shownAt'>, space: string, ip: IP, own: readonly ShownBy[]): Showing[] {
+  return ledger.shownAt(space, ip).filter(({ by }) => !own.some(mine => isSameShower(mine, by)))
+}

@@ -1,0 +1,206 @@
+// Where the ledger finds ranges of addresses: pools, and networks. A source gives one pool per family. Pools are followed here
+// by themselves; a network is put in by the code that reads networks, once, however many attachments it has.
+//
+// A pool of a namespace that asks to join a space of the cluster is judged by the sources that have it (ipam/joining.ts).
+
+import { type Identity, identityKey } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { poolKey } from '../../api/pool.ts'
+import { selects } from '../../api/selector.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import { decideSpace, type SpaceDecision } from '../../ipam/joining.ts'
+import { poolText, type Refusal, refuse } from '../../ipam/refusal.ts'
+import { type Change, isSpecChange } from '../../kube/cache.ts'
+import { type KubeObject, keyOf } from '../../kube/object.ts'
+import { poolOf } from './parsed.ts'
+import type { Views } from './views.ts'
+
+export type Labels = Readonly<Record<string, string>>
+
+export interface Source {
+  readonly identity: Identity
+  /** One per family, all of one space. */
+  readonly pools: readonly Pool[]
+  /** Of the cluster: pools of namespaces may join its space if it is offered to them. */
+  readonly isOfCluster: boolean
+  /** Labels are undefined while the namespace is not known. */
+  offersSpaceTo(namespace: string, labels: Labels | undefined): boolean
+}
+
+export interface SourceChange {
+  /** Key of the pool. */
+  readonly key: string
+  readonly old: Pool | undefined
+  readonly new: Pool | undefined
+  /** It offers something else than before, or to others; what is merely counted in its status is no change. */
+  readonly isChanged: boolean
+}
+
+export class Sources {
+  readonly #views: Pick<Views, 'namespaces'>
+  readonly #sources = new Map<string, Source>()
+  readonly #pools = new Map<string, Pool>()
+  /** Keys of sources, and of pools, by space. */
+  readonly #bySpace = new Map<string, { readonly sources: Set<string>; readonly pools: Set<string> }>()
+  /** Keys of the pools of namespaces that ask for a space, by the name they ask for. */
+  readonly #asking = new Map<string, Set<string>>()
+  readonly #subscribers = new Set<(change: SourceChange) => void>()
+
+  constructor(views: Pick<Views, 'pools' | 'namespaces'>) {
+    this.#views = views
+    for (const cache of views.pools.values()) cache.subscribe(change => this.#followPool(change))
+    // By its labels a space may be offered to it, or no longer.
+    views.namespaces.subscribe(change => this.#judgeAgain([...this.#pools.values()], keyOf(change.new ?? change.old)))
+  }
+
+  subscribe(onChange: (change: SourceChange) => void): void {
+    this.#subscribers.add(onChange)
+  }
+
+  /** By the key of a pool. */
+  poolOf(key: string): Pool | undefined {
+    return this.#pools.get(key)
+  }
+
+  /** What a source gives: one pool per family. */
+  poolsOf(source: Identity): readonly Pool[] {
+    return this.#sources.get(identityKey(source))?.pools ?? []
+  }
+
+  all(): IterableIterator<Pool> {
+    return this.#pools.values()
+  }
+
+  /** Keys of the pools that give addresses out of one space: a holder of one takes from the others too. */
+  keysOf(space: string): Iterable<string> {
+    return this.#bySpace.get(space)?.pools ?? []
+  }
+
+  put(source: Source, isChanged = true): void {
+    this.#replace(identityKey(source.identity), source, isChanged)
+  }
+
+  remove(source: Identity): void {
+    this.#replace(identityKey(source), undefined, true)
+  }
+
+  /** Which space a pool of a namespace gets that asks for one by name, and why not. */
+  spaceFor(pool: Pool): SpaceDecision | undefined {
+    if (!asksForSpace(pool)) return undefined
+    const { identity, space, spaceAsked } = pool
+    const { namespace } = identity
+    const known = this.#views.namespaces.get(namespace)
+    const labels = known && (known.metadata.labels ?? {})
+    const havers = [...(this.#bySpace.get(spaceAsked)?.sources ?? [])].flatMap(key => {
+      const source = this.#sources.get(key)
+      if (source === undefined || (!source.isOfCluster && key !== spaceAsked)) return []
+      const isSibling = source.identity.namespace === namespace
+      const offers = isSibling || source.offersSpaceTo(namespace, labels)
+      return [{ text: poolText(source.identity), offers }]
+    })
+    return decideSpace({ namespace, asked: spaceAsked, stored: space, havers })
+  }
+
+  /** Why nothing new is given from a pool on account of its space; undefined if something may be. */
+  whySpaceRefused(pool: Pool): Refusal | undefined {
+    const decision = this.spaceFor(pool)
+    if (decision === undefined) return undefined
+    if ('refused' in decision) return decision.refused
+    if (decision.space === pool.space) return undefined
+    const why = `the space of ${poolText(pool.identity)} is being decided`
+    return refuse('SpaceUndecided', `${why}: the claim is served as soon as the status of the pool says which it is`)
+  }
+
+  #followPool(change: Change<KubeObject>): void {
+    const [before, after] = [readable(change.old), readable(change.new)]
+    const isChanged =
+      isSpecChange(change) || before?.isDeleting !== after?.isDeleting || before?.space !== after?.space
+    if (after !== undefined) this.put(toSource(after), isChanged)
+    else if (before !== undefined) this.remove(before.identity)
+  }
+
+  #replace(key: string, source: Source | undefined, isChanged: boolean): void {
+    const old = new Map((this.#sources.get(key)?.pools ?? []).map(pool => [poolKey(pool), pool]))
+    const next = new Map((source?.pools ?? []).map(pool => [poolKey(pool), pool]))
+    for (const [poolKey, pool] of old) {
+      this.#pools.delete(poolKey)
+      this.#leaveSpace(pool.space, key, poolKey)
+      if (asksForSpace(pool)) removeFrom(this.#asking, pool.spaceAsked, poolKey)
+    }
+    if (source === undefined) this.#sources.delete(key)
+    else this.#sources.set(key, source)
+    for (const [poolKey, pool] of next) {
+      this.#pools.set(poolKey, pool)
+      this.#joinSpace(pool.space, key, poolKey)
+      if (asksForSpace(pool)) addTo(this.#asking, pool.spaceAsked, poolKey)
+    }
+    for (const poolKey of new Set([...old.keys(), ...next.keys()])) {
+      this.#tell({ key: poolKey, old: old.get(poolKey), new: next.get(poolKey), isChanged })
+    }
+    if (isChanged) {
+      const spaces = new Set([...old.values(), ...next.values()].map(({ space }) => space))
+      for (const space of spaces) {
+        this.#judgeAgain([...(this.#asking.get(space) ?? [])].flatMap(asking => this.#pools.get(asking) ?? []))
+      }
+    }
+  }
+
+  #tell(change: SourceChange): void {
+    for (const onChange of this.#subscribers) onChange(change)
+  }
+
+  /** What they may have of the space they ask for may be decided otherwise now. */
+  #judgeAgain(pools: readonly Pool[], namespace?: string): void {
+    for (const pool of pools) {
+      if (!asksForSpace(pool) || (namespace !== undefined && pool.identity.namespace !== namespace)) continue
+      this.#tell({ key: poolKey(pool), old: pool, new: pool, isChanged: true })
+    }
+  }
+
+  #joinSpace(space: string, source: string, pool: string): void {
+    const known = this.#bySpace.get(space) ?? { sources: new Set<string>(), pools: new Set<string>() }
+    known.sources.add(source)
+    known.pools.add(pool)
+    this.#bySpace.set(space, known)
+  }
+
+  #leaveSpace(space: string, source: string, pool: string): void {
+    const known = this.#bySpace.get(space)
+    known?.sources.delete(source)
+    known?.pools.delete(pool)
+    if (known?.pools.size === 0) this.#bySpace.delete(space)
+  }
+}
+
+/** A pool of a namespace that names a space. */
+function asksForSpace(pool: Pool): pool is Pool & { readonly spaceAsked: string } {
+  return pool.spaceAsked !== undefined && pool.identity.namespace !== ''
+}
+
+function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
+  sets.set(key, (sets.get(key) ?? new Set<string>()).add(value))
+}
+
+function removeFrom(sets: Map<string, Set<string>>, key: string, value: string): void {
+  const set = sets.get(key)
+  set?.delete(value)
+  if (set?.size === 0) sets.delete(key)
+}
+
+function toSource(pool: Pool): Source {
+  const { identity, allowedNamespaces } = pool
+  return {
+    identity,
+    pools: [pool],
+    isOfCluster: identity.namespace === '',
+    offersSpaceTo(_, labels) {
+      if (allowedNamespaces === undefined) return true
+      return labels !== undefined && selects(allowedNamespaces, labels)
+    },
+  }
+}
+
+function readable(object: KubeObject | undefined): Pool | undefined {
+  const pool = object && poolOf(object)
+  return pool === undefined || isMalformed(pool) ? undefined : pool
+}
