@@ -56,7 +56,7 @@ export const certificateCheckMs = 60 * 60 * 1000
 export const rolePermissionsMax = 100_000
 
 /** An AdmissionReview holds an object twice, as it was and as it would be; some room for the rest of it. */
-export const reviewBytesMax = 2 * bodyBytesMax + 1024 * 1024
+export const webhookBytesMax = 2 * bodyBytesMax + 1024 * 1024
 
 /** A ConversionReview holds all objects of a list, without pages. */
 export const conversionBytesMax = 64 * 1024 * 1024

@@ -1,14 +1,16 @@
 // What is applied to a cluster so that the controller runs there, made from what the code itself goes by: roles from the
-// permissions it uses, registrations from the reviews it answers, definitions from `config/crd`. Nothing of it is kept twice.
+// permissions it uses, registrations from the webhooks it serves, definitions from `config/crd`. Nothing of it is kept twice.
 
 import { Document, isMap, stringify, type YAMLSeq } from 'yaml'
 import {
-  type ReviewAddress,
   toMutatingConfiguration,
   toValidatingConfiguration,
+  type WebhookAddress,
 } from '../../src/admission/registration.ts'
 import { needsConversion, ownDefinitions, withConversion } from '../../src/cli/definitions.ts'
 import { type Permission, type PermissionScope, permissions } from '../../src/cli/permissions.ts'
+import { capiWebhooks } from '../../src/controllers/capi/webhooks/webhooks.ts'
+import { poolWebhooks } from '../../src/controllers/office/webhooks/webhooks.ts'
 
 export interface InstallOptions {
   readonly namespace: string
@@ -46,7 +48,7 @@ export function toInstallation(options: InstallOptions): Manifest[] {
   ]
 }
 
-/** Where the pod finds the certificate that reviews are answered with. */
+/** Where the pod finds the certificate that webhooks are served with. */
 const certificates = '/etc/mooring/serving-certs'
 
 const podLabels = { 'control-plane': 'mooring-controller' }
@@ -92,6 +94,7 @@ export function toRBAC(options: InstallOptions): Manifest[] {
 export function toWebhooks(options: InstallOptions): Manifest[] {
   const { namePrefix, labels } = options
   const registration = { address: addressOf(options), namePrefix, labels, annotations: injection(options) }
+  const webhooks = [...poolWebhooks, ...capiWebhooks]
   return [
     {
       apiVersion: 'v1',
@@ -99,12 +102,12 @@ export function toWebhooks(options: InstallOptions): Manifest[] {
       metadata: placed(options, 'webhook-service'),
       spec: { selector: podLabels, ports: [{ name: 'webhooks', port: 443, targetPort: 'webhooks' }] },
     },
-    toMutatingConfiguration(registration),
-    toValidatingConfiguration(registration),
+    toMutatingConfiguration(webhooks, registration),
+    toValidatingConfiguration(webhooks, registration),
   ]
 }
 
-/** The certificate that reviews are answered with, signed by itself and renewed by cert-manager. */
+/** The certificate that webhooks are served with, signed by itself and renewed by cert-manager. */
 export function toCertificates(options: InstallOptions): Manifest[] {
   if (options.authority.kind !== 'cert-manager') return []
   const apiVersion = 'cert-manager.io/v1'
@@ -139,7 +142,7 @@ export function toManager(options: InstallOptions): Manifest[] {
       kind: 'Deployment',
       metadata: placed(options, 'controller'),
       spec: {
-        // The second one answers reviews while the first one is replaced, and takes over when it is gone.
+        // The second one serves webhooks while the first one is replaced, and takes over when it is gone.
         replicas: 2,
         selector: { matchLabels: podLabels },
         template: {
@@ -253,7 +256,7 @@ function secretOf(options: InstallOptions): string {
   return nameOf(options, 'webhook-service-cert')
 }
 
-function addressOf(options: InstallOptions): ReviewAddress {
+function addressOf(options: InstallOptions): WebhookAddress {
   const { namespace, authority } = options
   const caBundle = authority.kind === 'given' ? { caBundle: authority.caBundle } : {}
   return { kind: 'service', namespace, name: nameOf(options, 'webhook-service'), ...caBundle }
@@ -290,12 +293,12 @@ export function toFiles(options: InstallOptions): ManifestFile[] {
     ),
     file(
       'webhook/webhooks.yaml',
-      'Where the API server asks for reviews of pools, and of a change of the address that a bound claim has.',
+      'Where the API server asks about pools, and about a change of the address that a bound claim has.',
       toWebhooks(options),
     ),
     file(
       'webhook/certificate.yaml',
-      'The certificate reviews are answered with. It needs cert-manager.',
+      'The certificate that webhooks are served with. It needs cert-manager.',
       toCertificates(options),
     ),
   ]

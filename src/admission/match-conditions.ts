@@ -1,7 +1,7 @@
-// What the API server looks at before it asks us, in CEL. A condition that cannot be evaluated is a review that failed, so each
+// What the API server looks at before it asks us, in CEL. A condition that cannot be evaluated is a request that fails, so each
 // reads only what is there: an object need have no annotations, no status and, in its older versions, no spec.
 
-/** False where the answer would be yes, without a warning: then nobody is asked. */
+/** False where the answer would be yes, without a warning: then the webhook is not asked. */
 export interface MatchCondition {
   readonly name: string
   readonly expression: string
@@ -26,12 +26,3 @@ export const isCreated = 'oldObject == null'
 
 export const specChanges =
   '(has(object.spec) != has(oldObject.spec) || has(object.spec) && object.spec != oldObject.spec)'
-
-export const namesNoGroup =
-  "(!has(object.spec) || !has(object.spec.poolRef) || !has(object.spec.poolRef.apiGroup) || object.spec.poolRef.apiGroup == '')"
-
-/** It has an address, and says so. */
-export function isBound(claim: string): string {
-  const { status, addressRef } = { status: `${claim}.status`, addressRef: `${claim}.status.addressRef` }
-  return `(has(${status}) && has(${addressRef}) && has(${addressRef}.name) && ${addressRef}.name != '')`
-}

@@ -1,11 +1,12 @@
-// How the API server is told to ask. Requests fail while nobody answers: a pool that was written unchecked makes claims wait
-// later, which is harder to understand than a write that says "try again". Only what is asked about claims where Cluster API
-// reviews them goes on unasked then: no machine waits for us. Status writes are not asked about.
+// How the API server is told to ask. What becomes of a request while no webhook answers is for each webhook to say: a pool that
+// was written unchecked makes claims wait later, which is harder to understand than a write that says "try again". Status
+// writes are not asked about.
 
-import { type Webhook, webhooks } from './webhooks.ts'
+import { conversionPath } from './conversion.ts'
+import type { Webhook } from './webhook.ts'
 
 /** Where the API server reaches us: a Service in a cluster, a URL beside the embedded server. */
-export type ReviewAddress =
+export type WebhookAddress =
   | { readonly kind: 'url'; readonly base: string; readonly caBundle: string }
   | {
       readonly kind: 'service'
@@ -17,37 +18,36 @@ export type ReviewAddress =
     }
 
 export interface RegistrationOptions {
-  readonly address: ReviewAddress
+  readonly address: WebhookAddress
   /** The name of both objects is made from it. */
   readonly namePrefix?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
-  /** Also Cluster API's own kinds: only where Cluster API is not there to review them. */
-  readonly withCore?: boolean
+  /** Also those that stand in for another product: only where that product is not installed. */
+  readonly withStandIns?: boolean
 }
 
-const timeoutSeconds = 10
-/** Long for an answer that is computed, short for somebody who gets none. */
-const courtesyTimeoutSeconds = 2
+type Webhooks = readonly Webhook[]
 
-export function toValidatingConfiguration(options: RegistrationOptions) {
-  return toConfiguration('validating', 'ValidatingWebhookConfiguration', options)
+/** With no webhooks in it where there are none: applied, it takes away what a desk that was on had registered. */
+export function toValidatingConfiguration(webhooks: Webhooks, options: RegistrationOptions) {
+  return toConfiguration('validating', 'ValidatingWebhookConfiguration', webhooks, options)
 }
 
-export function toMutatingConfiguration(options: RegistrationOptions) {
-  return toConfiguration('mutating', 'MutatingWebhookConfiguration', options)
+export function toMutatingConfiguration(webhooks: Webhooks, options: RegistrationOptions) {
+  return toConfiguration('mutating', 'MutatingWebhookConfiguration', webhooks, options)
 }
 
 /** The conversion stanza for a definition with more than one version. `caBundle` is base64, as everywhere here. */
-export function toConversion(address: ReviewAddress) {
+export function toConversion(address: WebhookAddress) {
   return {
     strategy: 'Webhook',
-    webhook: { clientConfig: clientConfig(address, '/convert'), conversionReviewVersions: ['v1'] },
+    webhook: { clientConfig: clientConfig(address, conversionPath), conversionReviewVersions: ['v1'] },
   } as const
 }
 
-function toConfiguration(type: Webhook['type'], kind: string, options: RegistrationOptions) {
-  const { address, namePrefix = 'mooring-', labels, annotations, withCore = false } = options
+function toConfiguration(type: Webhook['type'], kind: string, webhooks: Webhooks, options: RegistrationOptions) {
+  const { address, namePrefix = 'mooring-', labels, annotations, withStandIns = false } = options
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind,
@@ -57,33 +57,37 @@ function toConfiguration(type: Webhook['type'], kind: string, options: Registrat
       ...(annotations && { annotations }),
     },
     webhooks: webhooks
-      .filter(webhook => webhook.type === type && (withCore || !webhook.isCore))
+      .filter(webhook => webhook.type === type && (withStandIns || webhook.isStandIn !== true))
       .map(webhook => toWebhook(webhook, address)),
   }
 }
 
-function toWebhook(webhook: Webhook, address: ReviewAddress) {
-  const { name, path, when, failsOpen } = webhook
+function toWebhook(webhook: Webhook, address: WebhookAddress) {
+  const { name, path, matchConditions, namespaceSelector, objectSelector, reinvocationPolicy } = webhook
   return {
     name,
     clientConfig: clientConfig(address, path),
     rules: [ruleFor(webhook)],
-    ...(when && { matchConditions: when }),
-    failurePolicy: failsOpen ? 'Ignore' : 'Fail',
+    ...(namespaceSelector && { namespaceSelector }),
+    ...(objectSelector && { objectSelector }),
+    ...(matchConditions && { matchConditions }),
+    failurePolicy: webhook.failurePolicy,
     matchPolicy: 'Equivalent',
     sideEffects: 'None',
     admissionReviewVersions: ['v1', 'v1beta1'],
-    timeoutSeconds: failsOpen ? courtesyTimeoutSeconds : timeoutSeconds,
+    timeoutSeconds: webhook.timeoutSeconds,
+    ...(reinvocationPolicy && { reinvocationPolicy }),
   }
 }
 
-function ruleFor({ kind, operations, failsOpen }: Webhook) {
+function ruleFor({ kind, operations, versions }: Webhook) {
   const { group, version, plural, isNamespaced } = kind
   const scope = isNamespaced ? 'Namespaced' : 'Cluster'
-  return { apiGroups: [group], apiVersions: [failsOpen ? '*' : version], operations, resources: [plural], scope }
+  const apiVersions = [versions === 'all' ? '*' : version]
+  return { apiGroups: [group], apiVersions, operations, resources: [plural], scope }
 }
 
-function clientConfig(address: ReviewAddress, path: string) {
+function clientConfig(address: WebhookAddress, path: string) {
   if (address.kind === 'url') return { url: `${address.base}${path}`, caBundle: address.caBundle }
   const { namespace, name, port, caBundle } = address
   const service = { namespace, name, path, ...(port !== undefined && { port }) }

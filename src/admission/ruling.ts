@@ -2,10 +2,16 @@
 // are kept as they always were: 422 for a spec that is wrong in itself, 400 for a change that does not fit what is held,
 // 403 for faults of Cluster API's own kinds.
 
+import type { JSONPatchOperation } from '../kube/client.ts'
 import { describeFault, describeFaults, type Fault } from './fault.ts'
 
 export type Ruling =
-  | { readonly kind: 'allowed'; readonly warnings: readonly string[] }
+  | {
+      readonly kind: 'allowed'
+      readonly warnings: readonly string[]
+      /** What a mutating webhook changes. */
+      readonly patch?: readonly JSONPatchOperation[]
+    }
   /** The object is wrong in itself. */
   | { readonly kind: 'invalid'; readonly faults: readonly Fault[]; readonly warnings: readonly string[] }
   /** As Cluster API answers faults of claims and addresses. */
@@ -14,6 +20,12 @@ export type Ruling =
   | { readonly kind: 'refused'; readonly message: string; readonly warnings: readonly string[] }
 
 export const allowed = (warnings: readonly string[] = []): Ruling => ({ kind: 'allowed', warnings })
+
+export const patched = (patch: readonly JSONPatchOperation[], warnings: readonly string[] = []): Ruling => ({
+  kind: 'allowed',
+  warnings,
+  patch,
+})
 
 export const refused = (message: string, warnings: readonly string[] = []): Ruling => ({
   kind: 'refused',
@@ -27,7 +39,7 @@ export interface Subject {
   readonly name: string
 }
 
-/** metav1.Status as it stands in the answer to a review; undefined for a yes. */
+/** metav1.Status as it stands in an AdmissionReview; undefined for a yes. */
 export function toStatus(ruling: Ruling, { group, kind, name }: Subject): object | undefined {
   switch (ruling.kind) {
     case 'allowed':

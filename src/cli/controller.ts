@@ -8,9 +8,9 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { startEdge } from '../admission/edge.ts'
-import { claims, clusters, reports } from '../controllers/capi/kinds.ts'
-import { holds, pools } from '../controllers/office/kinds.ts'
+import { startWebhookServer } from '../admission/server.ts'
+import { claims, clusters, holds, pools, reports } from '../controllers/office/kinds.ts'
+import { poolConversions } from '../controllers/office/webhooks/conversion.ts'
 import { Election } from '../kube/lease.ts'
 import { realClock } from '../runtime/clock.ts'
 import { createLog, type Log } from '../telemetry/log.ts'
@@ -189,10 +189,10 @@ interface Reviews {
 async function answerReviews({ options, log, tls, undo }: Parts, desks: Desks): Promise<Reviews> {
   const { webhookHost: host, webhookPort: port } = options
   if (port === 'none') return {}
-  const edge = await bind('--webhook-port', { host, port, isIP: false }, () =>
-    startEdge({ host, port, facts: () => desks.facts(), log, tls }),
+  const server = await bind('--webhook-port', { host, port, isIP: false }, () =>
+    startWebhookServer({ host, port, sets: desks.webhookSets(), conversions: poolConversions, clock, log, tls }),
   )
-  undo.push(() => edge.stop())
+  undo.push(() => server.stop())
   const certificate = createCertificateFiles({
     directory: options.webhookCertDir,
     certificateName: options.webhookCertName,
@@ -200,10 +200,10 @@ async function answerReviews({ options, log, tls, undo }: Parts, desks: Desks): 
     readFile,
     clock,
     log,
-    onChange: renewed => edge.renew(renewed),
+    onChange: renewed => server.renew(renewed),
   })
   runInBackground(undo, signal => certificate.follow(signal))
-  return { port: edge.port, certificate }
+  return { port: server.port, certificate }
 }
 
 /** What is given instead of an address for what is not to be served. */

@@ -3,7 +3,7 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { parseAllDocuments } from 'yaml'
-import { type ReviewAddress, toConversion } from '../admission/registration.ts'
+import { toConversion, type WebhookAddress } from '../admission/registration.ts'
 import type { KubeObject } from '../kube/object.ts'
 
 export interface Definition extends KubeObject {
@@ -38,7 +38,7 @@ export function needsConversion({ spec }: Definition): boolean {
   return isOurs && spec.versions.length > 1
 }
 
-export function withConversion(definition: Definition, address: ReviewAddress): Definition {
+export function withConversion(definition: Definition, address: WebhookAddress): Definition {
   if (!needsConversion(definition)) return definition
   const { spec } = definition
   // The files do not serve the older version, because without a converter it would show the newer one's fields.

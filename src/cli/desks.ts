@@ -1,13 +1,16 @@
 // Desks put together over any Kubernetes API: the embedded server of `mooring up`, the cluster of `mooring controller`.
-// What differs between the two (how the server is reached, who answers reviews, who leads) is passed in or stays outside.
+// What differs between the two (how the server is reached, who asks the webhooks, who leads) is passed in or stays outside.
 
 import { hostname } from 'node:os'
-import type { Facts } from '../admission/webhooks.ts'
+import type { WebhookSet } from '../admission/webhook.ts'
 import { addCapiDesk } from '../controllers/capi/desk.ts'
-import { factsWhenSynced } from '../controllers/capi/facts.ts'
-import { claims, clusters, reports } from '../controllers/capi/kinds.ts'
-import { holds, namespaces, pools } from '../controllers/office/kinds.ts'
+import { type CapiFacts, capiFacts } from '../controllers/capi/facts.ts'
+import { capiWebhooks } from '../controllers/capi/webhooks/webhooks.ts'
+import type { CapiWorld } from '../controllers/capi/world.ts'
+import { claims, clusters, holds, namespaces, pools, reports } from '../controllers/office/kinds.ts'
+import { type PoolFacts, poolFacts } from '../controllers/office/pool-facts.ts'
 import type { Scope } from '../controllers/office/scope.ts'
+import { poolWebhooks } from '../controllers/office/webhooks/webhooks.ts'
 import type { Client } from '../kube/client.ts'
 import type { Discovery } from '../kube/discovery.ts'
 import { createRecorder } from '../kube/events.ts'
@@ -32,10 +35,10 @@ export interface DesksOptions {
 
 export interface Desks {
   readonly state: ManagerState
-  /** Kinds that were not listed yet. When there are none reviews can be answered, also by a process that does not lead. */
+  /** Kinds that were not listed yet. When there are none webhooks can answer, also by a process that does not lead. */
   unlisted(): string[]
-  /** What reviews are decided on; undefined while the world is not known. */
-  facts(): Facts | undefined
+  /** Of every desk that is on, and of the office. */
+  webhookSets(): readonly WebhookSet[]
   /** Resolves when passes have begun. */
   start(): Promise<void>
   stop(reason: CancelReason): Promise<void>
@@ -62,13 +65,23 @@ export function createDesks({ client, discovery, log, metrics, scope, admitted }
       return manager.state
     },
     unlisted: () => views.flatMap(([kind, cache]) => (cache?.hasSynced === false ? [nameOfKind(kind)] : [])),
-    facts: () => factsWhenSynced(desk),
+    webhookSets: () => webhookSetsOf(desk),
     start: () => manager.start(),
     async stop(reason) {
       await manager.stop(reason)
       await recorder.stop()
     },
   }
+}
+
+export function webhookSetsOf({ caches, ledger }: Pick<CapiWorld, 'caches' | 'ledger'>): readonly WebhookSet[] {
+  const office: WebhookSet<PoolFacts> = {
+    name: 'office',
+    webhooks: poolWebhooks,
+    facts: () => poolFacts({ views: caches, ledger, shown: [caches.reports] }),
+  }
+  const capi: WebhookSet<CapiFacts> = { name: 'capi', webhooks: capiWebhooks, facts: () => capiFacts(caches) }
+  return [office, capi]
 }
 
 /** The desks that exist; the others of the design are refused by name until they do. */

@@ -2,10 +2,12 @@
 // cluster, only that their requests take no socket.
 
 import { X509Certificate } from 'node:crypto'
-import { startEdge } from '../admission/edge.ts'
-import { type ReviewAddress, toMutatingConfiguration, toValidatingConfiguration } from '../admission/registration.ts'
+import { toMutatingConfiguration, toValidatingConfiguration, type WebhookAddress } from '../admission/registration.ts'
+import { startWebhookServer } from '../admission/server.ts'
+import type { Webhook } from '../admission/webhook.ts'
 import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
 import type { Handler } from '../apiserver/edge/handler.ts'
+import { poolConversions } from '../controllers/office/webhooks/conversion.ts'
 import type { Client } from '../kube/client.ts'
 import { defineKind, type KubeObject } from '../kube/object.ts'
 import { speak } from '../kube/speak.ts'
@@ -17,7 +19,7 @@ import { createDesks } from './desks.ts'
 import { embeddedWire } from './embedded-wire.ts'
 
 export interface EmbeddedDesks {
-  /** The server's certificate was renewed; reviews are served with it too. */
+  /** The server's certificate was renewed; webhooks are served with it too. */
   renew(): void
   stop(): Promise<void>
 }
@@ -36,33 +38,37 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
   const { handler, certificates, log, metrics } = options
   const { client, discovery } = connect(handler, certificates, metrics)
   const desks = createDesks({ client, discovery, log, metrics })
-  const reviews = await startEdge({
+  const sets = desks.webhookSets()
+  const server = await startWebhookServer({
     host: '127.0.0.1',
     port: 0,
     ...certificates.server(),
-    facts: () => desks.facts(),
+    sets,
+    conversions: poolConversions,
+    clock,
     log,
   })
-  const address: ReviewAddress = {
+  const address: WebhookAddress = {
     kind: 'url',
-    base: `https://127.0.0.1:${reviews.port}`,
+    base: `https://127.0.0.1:${server.port}`,
     caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
   }
   await installKinds(client, address)
   // Before the first pass: what an earlier run registered leads to a port that is closed by now.
-  await registerReviews(client, address)
+  const webhooks = sets.flatMap(({ webhooks }) => webhooks)
+  await registerWebhooks(client, webhooks, address)
   await desks.start()
   return {
-    renew: () => reviews.renew(certificates.server()),
+    renew: () => server.renew(certificates.server()),
     async stop() {
       await desks.stop('shutdown')
-      await reviews.stop()
+      await server.stop()
     },
   }
 }
 
-/** Without desks nobody answers reviews: what an earlier run registered would refuse every write to a pool. */
-export async function withdrawReviews(handler: Handler, certificates: KeptCertificates): Promise<void> {
+/** Without desks no webhook is served: what an earlier run registered would refuse every write to a pool. */
+export async function withdrawWebhooks(handler: Handler, certificates: KeptCertificates): Promise<void> {
   const { client } = connect(handler, certificates)
   for (const kind of [validating, mutating]) {
     await client.delete(kind, {
@@ -82,11 +88,11 @@ const webhookKind = (kind: string, plural: string) =>
 const validating = webhookKind('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations')
 const mutating = webhookKind('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations')
 
-async function registerReviews(client: Client, address: ReviewAddress): Promise<void> {
+async function registerWebhooks(client: Client, webhooks: readonly Webhook[], address: WebhookAddress): Promise<void> {
   const options = { fieldManager: name, isForced: true }
   for (const [kind, configuration] of [
-    [validating, toValidatingConfiguration({ address, withCore: true })],
-    [mutating, toMutatingConfiguration({ address, withCore: true })],
+    [validating, toValidatingConfiguration(webhooks, { address, withStandIns: true })],
+    [mutating, toMutatingConfiguration(webhooks, { address, withStandIns: true })],
   ] as const) {
     await client.apply(kind, { name: configuration.metadata.name }, configuration, options)
   }
@@ -101,7 +107,7 @@ const definitions = defineKind<KubeObject>({
 })
 
 /** Definitions are applied, so that a newer Mooring brings its newer kinds to older data. */
-async function installKinds(client: Client, address: ReviewAddress): Promise<void> {
+async function installKinds(client: Client, address: WebhookAddress): Promise<void> {
   // No Cluster API is installed here.
   const wanted = [...ownDefinitions(), ...coreDefinitions()]
   for (const definition of wanted) {

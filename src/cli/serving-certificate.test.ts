@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ServingCertificate } from '../admission/edge.ts'
+import type { ServingCertificate } from '../admission/server.ts'
 import { issueCA, issueServerCertificate } from '../apiserver/certificates/issue.ts'
 import { VirtualClock } from '../runtime/virtual-clock.ts'
 import { silentLog } from '../telemetry/log.ts'

@@ -4,7 +4,7 @@
 
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
-import type { ServingCertificate } from '../admission/edge.ts'
+import type { ServingCertificate } from '../admission/server.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 

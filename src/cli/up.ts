@@ -17,7 +17,7 @@ import { measureProcess } from '../telemetry/process-metrics.ts'
 import { backupPath, writeBackup } from './backup.ts'
 import { knownDesks, refuseUnknownDesks } from './desks.ts'
 import { makeDirectory } from './directory.ts'
-import { startEmbeddedDesks, withdrawReviews } from './embedded-desks.ts'
+import { startEmbeddedDesks, withdrawWebhooks } from './embedded-desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, parseHostPort } from './host-port.ts'
 import { bind, type PageRequest, type Pages, servePages } from './listen.ts'
@@ -85,7 +85,7 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
       options.desks === 'none'
         ? undefined
         : await startEmbeddedDesks({ handler: server.handler, certificates, log, metrics })
-    if (desks === undefined) await withdrawReviews(server.handler, certificates)
+    if (desks === undefined) await withdrawWebhooks(server.handler, certificates)
     else undo.push(() => desks.stop())
     const page = await serveDashboard(dashboard, metrics)
     undo.push(() => page.stop())

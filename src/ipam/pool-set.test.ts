@@ -5,7 +5,7 @@ import { parseCIDR } from '../ip/cidr.ts'
 import { isMalformed, orThrow } from '../ip/malformed.ts'
 import { sizeOf } from '../ip/range-set.ts'
 import { poolSetOf } from './pool-set.ts'
-import { blockOfReport, isOffered } from './prefixes.ts'
+import { isOffered } from './prefixes.ts'
 
 function aPool(spec: Record<string, unknown>, kind = 'InClusterIPPool'): Pool {
   const apiVersion = 'ipam.cluster.x-k8s.io/v1alpha2'
@@ -92,13 +92,5 @@ describe('a pool of prefixes', () => {
       false,
       false,
     ])
-  })
-
-  test('takes an existing report for the prefix around its address', () => {
-    const pool = prefixPool({ prefixes: ['fd00::/48'] })
-    const report = { address: 'fd00:0:0:5::1234', prefix: 64 }
-    expect(blockOfReport(pool, report)).toEqual(orThrow(parseCIDR('fd00:0:0:5::/64')))
-    expect(blockOfReport(pool, { ...report, prefix: undefined })).toEqual(orThrow(parseCIDR('fd00:0:0:5::/64')))
-    expect(blockOfReport(pool, { address: 'garbage', prefix: 64 })).toHaveProperty('malformed')
   })
 })

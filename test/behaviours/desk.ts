@@ -1,8 +1,9 @@
 // The desk that a behaviour is about, put together as the product does it, with a wire that a test can count on, hold back
 // and cut.
 
+import type { WebhookSet } from '../../src/admission/webhook.ts'
+import { webhookSetsOf } from '../../src/cli/desks.ts'
 import { addCapiDesk } from '../../src/controllers/capi/desk.ts'
-import { factsWhenSynced } from '../../src/controllers/capi/facts.ts'
 import type { Caches } from '../../src/controllers/capi/world.ts'
 import { createRecorder, type Recorder } from '../../src/kube/events.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
@@ -35,8 +36,8 @@ export interface DeskUnderTest {
   view(kind: Kind): View
   /** As they are scraped. */
   metrics(): string
-  /** What reviewers of pools may ask. */
-  facts(): ReturnType<typeof factsWhenSynced>
+  /** What it brings to the webhook server; none before it has started. */
+  webhookSets(): readonly WebhookSet[]
 }
 
 export type View = Pick<ReadonlyMap<string, KubeObject>, 'get' | 'values'>
@@ -61,7 +62,7 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
   let metrics = createMetrics()
   const streams = new Set<AbortController>()
   let life: Life | undefined
-  let facts: DeskUnderTest['facts'] = () => undefined
+  let webhookSets: readonly WebhookSet[] = []
   let isMoment: (request: WireRequest) => boolean = () => false
 
   const watched = (cut: AbortController): Wire => {
@@ -126,7 +127,8 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
     view: kind => (life && cacheOf(life.caches, kind)) ?? new Map(),
     metrics: () => metrics.text(),
     watchDelayMs: 0,
-    facts: () => facts(),
+    // Of the life that the desk has when it is asked.
+    webhookSets: () => webhookSets.map((set, at) => ({ ...set, facts: () => webhookSets[at]?.facts() })),
     async start() {
       const cut = new AbortController()
       isMoment = () => false
@@ -140,7 +142,7 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
       const parts = { client, discovery, clock, random, log, recorder, manager, metrics }
       const known = addCapiDesk({ ...parts, isFrozen: true })
       const { caches } = known
-      facts = () => factsWhenSynced(known)
+      webhookSets = webhookSetsOf(known)
       life = { manager, recorder, cut, caches }
       await manager.start()
     },

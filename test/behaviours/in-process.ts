@@ -2,15 +2,18 @@
 // one clock for both that moves when the test says so.
 
 import { onTestFinished } from 'vitest'
-import { startEdge } from '../../src/admission/edge.ts'
 import {
-  type ReviewAddress,
   toMutatingConfiguration,
   toValidatingConfiguration,
+  type WebhookAddress,
 } from '../../src/admission/registration.ts'
+import { startWebhookServer } from '../../src/admission/server.ts'
+import type { WebhookSet } from '../../src/admission/webhook.ts'
 import { issueCA, issueServerCertificate } from '../../src/apiserver/certificates/issue.ts'
+import { poolConversions } from '../../src/controllers/office/webhooks/conversion.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import { speak } from '../../src/kube/speak.ts'
+import { realClock } from '../../src/runtime/clock.ts'
 import { VirtualClock } from '../../src/runtime/virtual-clock.ts'
 import type { MemoryDisk } from '../../src/store/memory.ts'
 import { silentLog } from '../../src/telemetry/log.ts'
@@ -18,7 +21,7 @@ import { ok } from '../harness/client.ts'
 import { kubeWire } from '../harness/kube-wire.ts'
 import { aWorld as aServer, certificates, type World as Server, toDER } from '../harness/world.ts'
 import { definitions } from './definitions.ts'
-import { aDesk, type DeskUnderTest } from './desk.ts'
+import { aDesk } from './desk.ts'
 import type { Ground, WorldOptions } from './world.ts'
 
 const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
@@ -37,7 +40,7 @@ export async function anInProcessWorld({ define, isReviewed = false }: WorldOpti
     return desk
   }
   const desk = await start()
-  if (isReviewed) await review(server, () => desk.facts())
+  if (isReviewed) await askWebhooks(server, desk.webhookSets())
   return {
     client,
     clock,
@@ -57,19 +60,30 @@ export async function anInProcessWorld({ define, isReviewed = false }: WorldOpti
 
 const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) }
 
-/** The product's own reviewer, over a socket: the API server asks nobody in another way. */
-async function review(server: Server, facts: DeskUnderTest['facts']): Promise<void> {
-  const ca = issueCA('review-ca', life)
-  const serving = issueServerCertificate(ca, 'review', { dns: [], ips: ['127.0.0.1'] }, life)
-  const edge = await startEdge({ host: '127.0.0.1', port: 0, ...serving, facts, log: silentLog })
+/** The product's own webhook server, over a socket: the API server asks in no other way. */
+async function askWebhooks(server: Server, sets: readonly WebhookSet[]): Promise<void> {
+  const ca = issueCA('webhook-ca', life)
+  const serving = issueServerCertificate(ca, 'webhook', { dns: [], ips: ['127.0.0.1'] }, life)
+  const asked = await startWebhookServer({
+    host: '127.0.0.1',
+    port: 0,
+    ...serving,
+    sets,
+    conversions: poolConversions,
+    clock: realClock,
+    log: silentLog,
+  })
   // Not waited for: it lets requests finish, and the time in which they would has stopped.
-  onTestFinished(() => void edge.stop())
+  onTestFinished(() => void asked.stop())
   const caBundle = Buffer.from(ca.certificate).toString('base64')
-  const address: ReviewAddress = { kind: 'url', base: `https://127.0.0.1:${edge.port}`, caBundle }
+  const address: WebhookAddress = { kind: 'url', base: `https://127.0.0.1:${asked.port}`, caBundle }
   const group = '/apis/admissionregistration.k8s.io/v1'
-  const options = { address, withCore: true }
-  ok(await server.admin.create(`${group}/validatingwebhookconfigurations`, toValidatingConfiguration(options)))
-  ok(await server.admin.create(`${group}/mutatingwebhookconfigurations`, toMutatingConfiguration(options)))
+  const options = { address, withStandIns: true }
+  const webhooks = sets.flatMap(({ webhooks }) => webhooks)
+  ok(
+    await server.admin.create(`${group}/validatingwebhookconfigurations`, toValidatingConfiguration(webhooks, options)),
+  )
+  ok(await server.admin.create(`${group}/mutatingwebhookconfigurations`, toMutatingConfiguration(webhooks, options)))
 }
 
 /** Short beside anything that a behaviour measures. */

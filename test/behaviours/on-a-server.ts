@@ -9,7 +9,7 @@ import { definitions } from './definitions.ts'
 import { aDesk, type DeskUnderTest } from './desk.ts'
 import { kindOf } from './kinds.ts'
 import { tellLastLook } from './last-look.ts'
-import { endReviews, reviewWith } from './reviews-on-a-server.ts'
+import { askWebhooks, endWebhooks } from './reviews-on-a-server.ts'
 import { startServer } from './server.ts'
 import type { Ground, WorldOptions } from './world.ts'
 
@@ -44,7 +44,7 @@ export async function aServerWorld({ define, isReviewed = false }: WorldOptions)
   const home = `behaviour-${run}-${++count}`
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } }
   await client.create(kindOf(namespace), namespace)
-  if (own === undefined && !isReviewed) await endReviews(client, home)
+  if (own === undefined && !isReviewed) await endWebhooks(client, home)
   const desks: DeskUnderTest[] = []
   const start = async () => {
     const desk = aDesk(wire, clock)
@@ -57,7 +57,7 @@ export async function aServerWorld({ define, isReviewed = false }: WorldOptions)
   onTestFinished(async ({ task }) => {
     if (task.result?.state === 'fail') await tellLastLook(client, home, desks)
   })
-  if (isReviewed) await reviewWith(client, home, () => desk.facts())
+  if (isReviewed) await askWebhooks(client, home, desk.webhookSets())
   return {
     client,
     clock,

@@ -1,20 +1,21 @@
-// Reviews on a server that many tests share: registered by the first test that wants them, answered with what the desk of the
+// Webhooks on a server that many tests share: registered by the first test that wants them, answered with what the desk of the
 // present test knows, and taken away by the first test that does not. A server learns of either a moment later, so both wait
 // until it has.
 
-import { type Edge, startEdge } from '../../src/admission/edge.ts'
 import {
-  type ReviewAddress,
   toMutatingConfiguration,
   toValidatingConfiguration,
+  type WebhookAddress,
 } from '../../src/admission/registration.ts'
+import { startWebhookServer, type WebhookServer } from '../../src/admission/server.ts'
+import type { Webhook, WebhookSet } from '../../src/admission/webhook.ts'
 import { issueCA, issueServerCertificate } from '../../src/apiserver/certificates/issue.ts'
+import { poolConversions } from '../../src/controllers/office/webhooks/conversion.ts'
 import type { Client } from '../../src/kube/client.ts'
 import { defineKind, type KubeObject } from '../../src/kube/object.ts'
 import { pause, realClock } from '../../src/runtime/clock.ts'
 import { silentLog } from '../../src/telemetry/log.ts'
 import { aPool, aPrefixPool, type PoolDraft } from './builders.ts'
-import type { DeskUnderTest } from './desk.ts'
 import { kindOf } from './kinds.ts'
 
 const registered = (['Validating', 'Mutating'] as const).map(type =>
@@ -27,47 +28,68 @@ const registered = (['Validating', 'Mutating'] as const).map(type =>
   }),
 )
 
-let reviewing: { readonly edge: Edge; facts: DeskUnderTest['facts']; asked: number } | undefined
+interface Asked {
+  readonly server: WebhookServer
+  /** Of the present test. */
+  sets: readonly WebhookSet[]
+  /** How often a validating webhook was. */
+  count: number
+}
 
-export async function reviewWith(client: Client, home: string, facts: DeskUnderTest['facts']): Promise<void> {
-  if (reviewing !== undefined) {
-    reviewing.facts = facts
+let asked: Asked | undefined
+
+export async function askWebhooks(client: Client, home: string, sets: readonly WebhookSet[]): Promise<void> {
+  if (asked !== undefined) {
+    asked.sets = sets
     return
   }
   const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) }
-  const ca = issueCA('review-ca', life)
-  const serving = issueServerCertificate(ca, 'review', { dns: [], ips: ['127.0.0.1'] }, life)
-  const edge = await startEdge({
+  const ca = issueCA('webhook-ca', life)
+  const serving = issueServerCertificate(ca, 'webhook', { dns: [], ips: ['127.0.0.1'] }, life)
+  const server = await startWebhookServer({
     host: '127.0.0.1',
     port: 0,
     ...serving,
-    facts: () => {
-      if (reviewing === undefined) return undefined
-      reviewing.asked++
-      return reviewing.facts()
-    },
+    sets: sets.map((set, at) => ({
+      ...set,
+      webhooks: set.webhooks.map(counted),
+      facts: () => asked?.sets[at]?.facts(),
+    })),
+    conversions: poolConversions,
+    clock: realClock,
     log: silentLog,
   })
-  const mine = { edge, facts, asked: 0 }
-  reviewing = mine
+  const mine = { server, sets, count: 0 }
+  asked = mine
   const caBundle = Buffer.from(ca.certificate).toString('base64')
-  const address: ReviewAddress = { kind: 'url', base: `https://127.0.0.1:${edge.port}`, caBundle }
-  const options = { address, withCore: true }
-  const objects = [toValidatingConfiguration(options), toMutatingConfiguration(options)]
+  const address: WebhookAddress = { kind: 'url', base: `https://127.0.0.1:${server.port}`, caBundle }
+  const options = { address, withStandIns: true }
+  const webhooks = sets.flatMap(({ webhooks }) => webhooks)
+  const objects = [toValidatingConfiguration(webhooks, options), toMutatingConfiguration(webhooks, options)]
   for (const [at, kind] of registered.entries()) await client.create(kind, objects[at] as KubeObject)
   // The one changes what is stored, the other is asked about it.
   await until(async () => {
     const made = await tried(client, home, aPrefixPool('fd00::/62').with({ allocationPrefixLength: 0 }))
-    return made !== undefined && mine.asked > 0 && isDefaulted(made)
+    return made !== undefined && mine.count > 0 && isDefaulted(made)
   })
 }
 
-export async function endReviews(client: Client, home: string): Promise<void> {
-  if (reviewing === undefined) return
-  const { edge } = reviewing
-  reviewing = undefined
-  // A review that nobody answers is a refusal: when none comes, nobody is asked any more.
-  await edge.stop()
+function counted(webhook: Webhook): Webhook {
+  return {
+    ...webhook,
+    answer(request, facts) {
+      if (asked !== undefined && webhook.type === 'validating') asked.count++
+      return webhook.answer(request, facts)
+    },
+  }
+}
+
+export async function endWebhooks(client: Client, home: string): Promise<void> {
+  if (asked === undefined) return
+  const { server } = asked
+  asked = undefined
+  // A webhook that does not answer is a refusal: when none comes, none is asked any more.
+  await server.stop()
   for (const kind of registered) {
     for (const { metadata } of (await client.list(kind)).items) await client.delete(kind, { name: metadata.name ?? '' })
   }
@@ -89,5 +111,5 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
     if (await holds()) return
     await pause(realClock, 100)
   }
-  throw new Error('the server did not take notice of its reviewers within 30 s')
+  throw new Error('the server did not take notice of its webhooks within 30 s')
 }

@@ -3,10 +3,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { plainInstall, toDefinitions, toFiles, toInstallation, toRBAC, toYAML } from '../../scripts/config/manifests.ts'
-import { webhooks } from '../../src/admission/webhooks.ts'
 import { checkCRD } from '../../src/apiserver/crd/check.ts'
 import type { KubeObject } from '../../src/apiserver/object.ts'
 import { permissions } from '../../src/cli/permissions.ts'
+import { capiWebhooks } from '../../src/controllers/capi/webhooks/webhooks.ts'
+import { poolWebhooks } from '../../src/controllers/office/webhooks/webhooks.ts'
 
 const files = toFiles(plainInstall)
 
@@ -64,7 +65,8 @@ describe('definitions as they are installed', () => {
   test('name the authority where it is given, and ask nobody to inject it', () => {
     const text = toYAML(toInstallation({ ...plainInstall, authority: { kind: 'given', caBundle: 'QUJD' } }))
     expect(text).not.toContain('cert-manager')
-    expect(text.match(/caBundle: QUJD/g)).toHaveLength(2 + webhooks.filter(({ isCore }) => !isCore).length)
+    const registered = [...poolWebhooks, ...capiWebhooks].filter(({ isStandIn }) => !isStandIn)
+    expect(text.match(/caBundle: QUJD/g)).toHaveLength(2 + registered.length)
   })
 })
 

@@ -8,6 +8,8 @@ import { plainInstall } from '../../scripts/config/manifests.ts'
 import { toMutatingConfiguration, toValidatingConfiguration } from '../../src/admission/registration.ts'
 import { issueCA, issueServerCertificate } from '../../src/apiserver/certificates/issue.ts'
 import { type Definition, needsConversion, ownDefinitions, withConversion } from '../../src/cli/definitions.ts'
+import { capiWebhooks } from '../../src/controllers/capi/webhooks/webhooks.ts'
+import { poolWebhooks } from '../../src/controllers/office/webhooks/webhooks.ts'
 import { type KubeObject, refOf } from '../../src/kube/object.ts'
 import {
   aClaim,
@@ -29,6 +31,7 @@ const replicas: Replica[] = []
 
 const home = 'controller-home'
 const elsewhere = 'controller-elsewhere'
+const webhooks = [...poolWebhooks, ...capiWebhooks]
 const { namespace } = plainInstall
 
 beforeAll(async () => {
@@ -136,8 +139,8 @@ describe('reviews', () => {
   const register = (port: number | undefined, caBundle: string) => {
     const address = { kind: 'url', base: `https://127.0.0.1:${port}`, caBundle } as const
     return ground.apply(
-      toValidatingConfiguration({ address }),
-      toMutatingConfiguration({ address }),
+      toValidatingConfiguration(webhooks, { address }),
+      toMutatingConfiguration(webhooks, { address }),
       ...ownDefinitions().map(definition => withConversion(definition, address)),
     )
   }
@@ -178,7 +181,7 @@ describe('reviews', () => {
     })
     await register(standby.ports.webhooks, second)
     await until('the review is asked for', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
-    await ground.remove(pool, toValidatingConfiguration(nowhere), toMutatingConfiguration(nowhere))
+    await ground.remove(pool, toValidatingConfiguration(webhooks, nowhere), toMutatingConfiguration(webhooks, nowhere))
     await ground.apply(...ownDefinitions().map(withoutConversion))
   })
 

@@ -3,7 +3,8 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { webhooks } from '../../src/admission/webhooks.ts'
+import { capiWebhooks } from '../../src/controllers/capi/webhooks/webhooks.ts'
+import { poolWebhooks } from '../../src/controllers/office/webhooks/webhooks.ts'
 import type { Sentences } from '../capi/sentences.ts'
 import { expectSame, keyOf, type Manifest, readObjects } from './manifests.ts'
 import { mustRun, mustRunQuietly, run } from './run.ts'
@@ -122,7 +123,8 @@ export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Pr
     const text = await mustRun('kubectl', [...kubectl, ...args])
     const bundles = [...text.matchAll(/"caBundle": "([^"]*)"/g)].map(([, bundle]) => bundle)
     // One for each review, and for each of the two kinds that are converted.
-    expectSame('number of registrations', webhooks.filter(({ isCore }) => !isCore).length + 2, bundles.length)
+    const registered = [...poolWebhooks, ...capiWebhooks].filter(({ isStandIn }) => !isStandIn)
+    expectSame('number of registrations', registered.length + 2, bundles.length)
     expectSame('authorities', [authority], [...new Set(bundles)])
   })
 

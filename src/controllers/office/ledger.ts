@@ -67,8 +67,8 @@ export class Ledger {
   readonly #index = new LedgerIndex()
   readonly #places = new Map<string, Place>()
   readonly #showings = new Map<string, Showing>()
-  /** By key of the pool. */
-  readonly #reports = new Map<string, number>()
+  /** Those as reports, by key of the pool. */
+  readonly #reports = new Map<string, Set<Showing>>()
   readonly #subscribers = new Set<(change: LedgerChange) => void>()
 
   subscribe(onChange: (change: LedgerChange) => void): void {
@@ -98,6 +98,13 @@ export class Ledger {
     return this.#reports.has(identityKey(pool))
   }
 
+  /** What reports show of the pool, as far as it can be read; with and without a hold. */
+  *reportedOf(pool: Identity): Generator<Block, void, undefined> {
+    for (const { ip, bits } of this.#reports.get(identityKey(pool)) ?? []) {
+      if (ip !== undefined) yield { ip, bits }
+    }
+  }
+
   putHold(hold: Hold): void {
     const place = this.#placeOf(hold.metadata.name)
     const before = place.hold
@@ -123,7 +130,7 @@ export class Ledger {
     if (before !== undefined && isSame(before, showing)) return
     this.hide(showing.by, showing.as)
     this.#showings.set(key, showing)
-    if (showing.as === 'report') this.#countReport(showing.pool, 1)
+    if (showing.as === 'report') this.#addReport(showing)
     if (showing.ip === undefined) return
     const place = this.#placeOf(holdName(showing.space, showing.ip))
     place.shownBy.set(key, showing)
@@ -138,8 +145,8 @@ export class Ledger {
     const showing = this.#showings.get(key)
     if (showing === undefined) return
     this.#showings.delete(key)
-    const { pool, space, ip } = showing
-    if (as === 'report') this.#countReport(pool, -1)
+    const { space, ip } = showing
+    if (as === 'report') this.#removeReport(showing)
     const name = ip && holdName(space, ip)
     const place = name === undefined ? undefined : this.#places.get(name)
     place?.shownBy.delete(key)
@@ -159,11 +166,17 @@ export class Ledger {
     return place
   }
 
-  #countReport(pool: Identity, change: 1 | -1): void {
-    const key = identityKey(pool)
-    const count = (this.#reports.get(key) ?? 0) + change
-    if (count === 0) this.#reports.delete(key)
-    else this.#reports.set(key, count)
+  #addReport(showing: Showing): void {
+    const key = identityKey(showing.pool)
+    const reports = this.#reports.get(key) ?? new Set<Showing>()
+    this.#reports.set(key, reports.add(showing))
+  }
+
+  #removeReport(showing: Showing): void {
+    const key = identityKey(showing.pool)
+    const reports = this.#reports.get(key)
+    reports?.delete(showing)
+    if (reports?.size === 0) this.#reports.delete(key)
   }
 
   /** The hold is gone: whoever else shows the address keeps it taken, and may have waited for just that. */

@@ -13,9 +13,10 @@ import { seededRandom } from '../../../runtime/random.ts'
 import { VirtualClock } from '../../../runtime/virtual-clock.ts'
 import { silentLog } from '../../../telemetry/log.ts'
 import { createMetrics } from '../../../telemetry/metrics.ts'
-import { factsWhenSynced, reviewFacts } from '../../capi/facts.ts'
+import { capiFacts } from '../../capi/facts.ts'
 import { createCaches, followShown } from '../../capi/world.ts'
 import { Ledger } from '../ledger.ts'
+import { poolFacts } from '../pool-facts.ts'
 import { followHolds } from '../views.ts'
 import { statusPeriodMs } from './pace.ts'
 import { Sharing } from './sharing.ts'
@@ -525,7 +526,7 @@ test('pools of one space count what another of them gave out', async () => {
   for (const pool of [one, two]) expect(desk.read(pool)?.status?.addresses).toMatchObject({ held: 1, free: 9 })
 })
 
-describe('what reviews are told', () => {
+describe('what webhooks are told', () => {
   test('is what is held, by holds and by hand', async () => {
     const desk = await aDesk()
     const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
@@ -533,7 +534,8 @@ describe('what reviews are told', () => {
     desk.put(aHold(pool, '10.0.0.11', 'quarantined'))
     desk.put(anAddress(pool, 'web', '10.0.0.12'))
     const { identity } = orThrow(toPool(pool))
-    const facts = reviewFacts(desk)
+    const facts = poolFacts({ views: desk.caches, ledger: desk.ledger, shown: [desk.caches.reports] })
+    if (facts === undefined) throw new Error('not everything has been listed')
     expect([...facts.heldOf(identity)].map(({ ip }) => ip)).toEqual(
       ['10.0.0.10', '10.0.0.12'].map(text => orThrow(parseIP(text))),
     )
@@ -542,6 +544,15 @@ describe('what reviews are told', () => {
   })
 
   test('is nothing before everything has been listed', () => {
-    expect(factsWhenSynced({ caches: createCaches(), ledger: new Ledger() })).toBeUndefined()
+    const caches = createCaches()
+    const facts = () => poolFacts({ views: caches, ledger: new Ledger(), shown: [caches.reports] })
+    for (const cache of [caches.holds, ...caches.pools.values(), caches.reports]) {
+      expect(facts()).toBeUndefined()
+      cache.markSynced()
+    }
+    expect(facts()).toBeDefined()
+    expect(capiFacts(caches)).toBeUndefined()
+    caches.claims.markSynced()
+    expect(capiFacts(caches)).toBeDefined()
   })
 })

@@ -1,19 +1,19 @@
-// AddressPool and ClusterAddressPool under review: the fields of the in-cluster pools under the same rules, then our own.
+// The webhook of AddressPools and ClusterAddressPools: the fields of the in-cluster pools under the same rules, then our own.
 
-import { overlapPolicies, type Pool, strategies } from '../api/pool.ts'
-import { isRecord } from '../api/shape.ts'
-import { isSpaceName } from '../api/space.ts'
-import { poolKindOf } from '../api/to-pool.ts'
-import { type Family, type IP, parseIP, toIPText } from '../ip/address.ts'
-import { isMalformed } from '../ip/malformed.ts'
-import { type NotOffered, whyNotOffered } from '../ipam/pool-set.ts'
+import { type Fault, forbidden, invalid } from '../../../admission/fault.ts'
+import type { Ruling } from '../../../admission/ruling.ts'
+import { type Fields, fieldOf, specOf, textAt, textsAt } from '../../../admission/spec.ts'
+import { overlapPolicies, type Pool, strategies } from '../../../api/pool.ts'
+import { isRecord } from '../../../api/shape.ts'
+import { isSpaceName } from '../../../api/space.ts'
+import { poolKindOf } from '../../../api/to-pool.ts'
+import { type Family, type IP, parseIP, toIPText } from '../../../ip/address.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
+import { type NotOffered, whyNotOffered } from '../../../ipam/pool-set.ts'
+import type { PoolFacts } from '../pool-facts.ts'
 import { type Entries, familyOf, readEntries } from './entries.ts'
-import { type Fault, forbidden, invalid } from './fault.ts'
 import { addressFaults, addressWarnings, outside, secondsFaults } from './in-cluster-pool.ts'
 import { admitPool, lostAddresses, type PoolRules } from './pool-change.ts'
-import type { PoolFacts } from './pool-facts.ts'
-import type { Ruling } from './ruling.ts'
-import { type Fields, fieldOf, specOf, textAt, textsAt } from './spec.ts'
 
 /** `old` is undefined on create, `next` on delete. */
 export const admitAddressPool = (old: unknown, next: unknown, facts: PoolFacts): Ruling =>

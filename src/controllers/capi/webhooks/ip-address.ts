@@ -1,39 +1,30 @@
-// IPAddress under review, by the rules of Cluster API: it is right in itself when it is created, agrees with its claim about
+// The webhook of IPAddresses, by the rules of Cluster API: it is right in itself when it is created, agrees with its claim about
 // the pool, and never changes. An address whose claim is not there is accepted: it may arrive before its claim does.
 
-import type { PoolReference } from '../api/ip-address-claim.ts'
-import { isRecord } from '../api/shape.ts'
-import { parseZonedIP } from '../ip/address.ts'
-import { isMalformed } from '../ip/malformed.ts'
-import { type Fault, invalid } from './fault.ts'
-import { changeFaults } from './immutable.ts'
-import { isCreated, type MatchCondition, specChanges } from './match-conditions.ts'
-import { allowed, type Ruling } from './ruling.ts'
-import { type Fields, fieldOf, integerAt, specOf, textAt } from './spec.ts'
+import { type Fault, invalid } from '../../../admission/fault.ts'
+import { changeFaults } from '../../../admission/immutable.ts'
+import { isCreated, type MatchCondition, specChanges } from '../../../admission/match-conditions.ts'
+import { allowed, type Ruling } from '../../../admission/ruling.ts'
+import { type Fields, fieldOf, integerAt, specOf, textAt } from '../../../admission/spec.ts'
+import type { PoolReference } from '../../../api/ip-address-claim.ts'
+import { isRecord } from '../../../api/shape.ts'
+import { parseZonedIP } from '../../../ip/address.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
+import type { CapiFacts } from '../facts.ts'
 
-export interface ClaimFacts {
-  /**
-   * The pool that a claim names, if there is such a claim. It may be late: whether an address is given to a claim is not
-   * decided here.
-   */
-  poolOfClaim(namespace: string, name: string): PoolReference | undefined
-  /** What an IPAddress shows, as it stands there, if there is such an IPAddress. */
-  addressOfReport(namespace: string, name: string): string | undefined
-}
-
-/** Whether an address fits its claim cannot be said in CEL, and nobody is so trusted that it need not be asked. */
+/** Whether an address fits its claim cannot be said in CEL, and no user is so trusted that the webhook need not be asked. */
 export const whenAddressMatters: readonly MatchCondition[] = [
   { name: 'address-is-new-or-changes', expression: `${isCreated} || ${specChanges}` },
 ]
 
 /** `old` is undefined on create, `next` on delete. */
-export function admitIPAddress(old: unknown, next: unknown, facts: ClaimFacts): Ruling {
+export function admitIPAddress(old: unknown, next: unknown, facts: CapiFacts): Ruling {
   if (next === undefined) return allowed()
   const faults = old === undefined ? faultsOf(next, facts) : changeFaults('IPAddress', old, next)
   return faults.length === 0 ? allowed() : { kind: 'forbidden', faults, warnings: [] }
 }
 
-function faultsOf(object: unknown, facts: ClaimFacts): Fault[] {
+function faultsOf(object: unknown, facts: CapiFacts): Fault[] {
   const spec = specOf(object)
   const shape: Fault[] = []
   const [address, gateway] = [textAt(spec, 'address', shape), textAt(spec, 'gateway', shape)]
@@ -53,7 +44,7 @@ function faultsOf(object: unknown, facts: ClaimFacts): Fault[] {
   return [...faults, ...poolFaults(object, spec, facts)]
 }
 
-function poolFaults(object: unknown, spec: Fields, facts: ClaimFacts): Fault[] {
+function poolFaults(object: unknown, spec: Fields, facts: CapiFacts): Fault[] {
   const pool = poolReferenceOf(spec)
   const faults = groupFaults(spec)
   const claimRef = fieldOf(spec, 'claimRef')

@@ -1,16 +1,17 @@
-// The choice of a claim under review, wherever Mooring serves it: the annotation of a claim that is bound is not changed by
+// The webhook of a claim's choice, wherever Mooring serves claims: the annotation of a claim that is bound is not changed by
 // hand, because its hold would follow while the IPAddress and the machine stay where they are. What is merely taken off is
 // put back. A claim that is created, or not bound yet, may say which address is its own: so it arrives from another cluster
 // or from a backup.
 
-import { type IPAddressClaim, parseIPAddressClaim, poolOfClaim } from '../api/ip-address-claim.ts'
-import { choiceAnnotation, deleteForMoveAnnotation, requestedAddressAnnotation } from '../api/names.ts'
-import { isSameIP, parseIP } from '../ip/address.ts'
-import { isMalformed } from '../ip/malformed.ts'
-import { forbidden } from './fault.ts'
-import type { ClaimFacts } from './ip-address.ts'
-import { annotationChanges, carries, hasAnnotation, isBound, type MatchCondition } from './match-conditions.ts'
-import { allowed, type Ruling } from './ruling.ts'
+import { forbidden } from '../../../admission/fault.ts'
+import { annotationChanges, carries, hasAnnotation, type MatchCondition } from '../../../admission/match-conditions.ts'
+import { allowed, type Ruling } from '../../../admission/ruling.ts'
+import { type IPAddressClaim, parseIPAddressClaim, poolOfClaim } from '../../../api/ip-address-claim.ts'
+import { choiceAnnotation, deleteForMoveAnnotation, requestedAddressAnnotation } from '../../../api/names.ts'
+import { isSameIP, parseIP } from '../../../ip/address.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
+import type { CapiFacts } from '../facts.ts'
+import { isBound } from './match-conditions.ts'
 
 /** Mooring stores its choice before it says that the claim is bound: no claim waits for this question. */
 export const whenChoiceChanges: readonly MatchCondition[] = [
@@ -25,7 +26,7 @@ export const whenChoiceChanges: readonly MatchCondition[] = [
 
 const field = `metadata.annotations[${choiceAnnotation}]`
 
-export function admitChoice(old: unknown, next: unknown, facts: ClaimFacts): Ruling {
+export function admitChoice(old: unknown, next: unknown, facts: CapiFacts): Ruling {
   const [before, after] = [parseIPAddressClaim(old), parseIPAddressClaim(next)]
   if (isMalformed(before) || isMalformed(after) || poolOfClaim(before) === undefined) return allowed()
   // On its way out, or to another cluster, it may say what it likes.
@@ -34,7 +35,7 @@ export function admitChoice(old: unknown, next: unknown, facts: ClaimFacts): Rul
 }
 
 /** To undo what went wrong is always allowed. */
-function judge(before: IPAddressClaim, { choice }: IPAddressClaim, facts: ClaimFacts): Ruling {
+function judge(before: IPAddressClaim, { choice }: IPAddressClaim, facts: CapiFacts): Ruling {
   const [held, report] = [before.choice, before.addressName]
   if (choice === held) return allowed()
   if (choice === undefined) return allowed([`${field}: this claim holds ${held}; the annotation is put back`])

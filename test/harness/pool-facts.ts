@@ -1,7 +1,7 @@
 // Facts for tests: a world that holds these addresses and has these pools.
 
-import type { PoolFacts } from '../../src/admission/pool-facts.ts'
 import { toPool } from '../../src/api/to-pool.ts'
+import type { PoolFacts } from '../../src/controllers/office/pool-facts.ts'
 import { bitsOf, parseIP } from '../../src/ip/address.ts'
 import { parseCIDR } from '../../src/ip/cidr.ts'
 import { orThrow } from '../../src/ip/malformed.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { requestedAddressAnnotation } from '../api/names.ts'
+import { reasonsOf, toStatus } from '../../../admission/ruling.ts'
+import { requestedAddressAnnotation } from '../../../api/names.ts'
 import { admitIPAddress } from './ip-address.ts'
 import { admitIPAddressClaim } from './ip-address-claim.ts'
-import { reasonsOf, toStatus } from './ruling.ts'
 
 type Spec = Record<string, unknown>
 

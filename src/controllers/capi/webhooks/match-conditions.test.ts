@@ -1,19 +1,21 @@
 // What the API server asks about, counted where it is answered.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { definitions } from '../../test/harness/objects.ts'
-import { nothing } from '../../test/harness/review-facts.ts'
-import { aWorld, type World } from '../../test/harness/world.ts'
-import { choiceAnnotation, requestedAddressAnnotation } from '../api/names.ts'
-import { issueCA, issueServerCertificate } from '../apiserver/certificates/issue.ts'
-import { coreDefinitions, withConversion } from '../cli/definitions.ts'
-import { silentLog } from '../telemetry/log.ts'
-import { type Edge, startEdge } from './edge.ts'
-import { type ReviewAddress, toValidatingConfiguration } from './registration.ts'
+import { definitions } from '../../../../test/harness/objects.ts'
+import { aWorld, type World } from '../../../../test/harness/world.ts'
+import { toValidatingConfiguration, type WebhookAddress } from '../../../admission/registration.ts'
+import { startWebhookServer, type WebhookServer } from '../../../admission/server.ts'
+import { choiceAnnotation, requestedAddressAnnotation } from '../../../api/names.ts'
+import { issueCA, issueServerCertificate } from '../../../apiserver/certificates/issue.ts'
+import { coreDefinitions, withConversion } from '../../../cli/definitions.ts'
+import { realClock } from '../../../runtime/clock.ts'
+import { silentLog } from '../../../telemetry/log.ts'
+import type { CapiFacts } from '../facts.ts'
+import { capiWebhooks } from './webhooks.ts'
 
 const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) }
-const ca = issueCA('review-ca', life)
-const serving = issueServerCertificate(ca, 'review', { dns: [], ips: ['127.0.0.1'] }, life)
+const ca = issueCA('webhook-ca', life)
+const serving = issueServerCertificate(ca, 'webhook', { dns: [], ips: ['127.0.0.1'] }, life)
 
 const paths = {
   claims: '/apis/ipam.cluster.x-k8s.io/v1beta2/namespaces/default/ipaddressclaims',
@@ -21,34 +23,42 @@ const paths = {
 }
 const poolRef = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', name: 'vms' }
 
-let edge: Edge
+let server: WebhookServer
 let asked: number
 let isKnown: boolean
 
 beforeEach(async () => {
   asked = 0
   isKnown = true
-  const facts = { ...nothing, poolOfClaim: () => undefined, addressOfReport: () => '10.0.0.10' }
+  const facts: CapiFacts = { poolOfClaim: () => undefined, addressOfReport: () => '10.0.0.10' }
   const count = () => {
     asked++
     return isKnown ? facts : undefined
   }
-  edge = await startEdge({ host: '127.0.0.1', port: 0, ...serving, facts: count, log: silentLog })
+  server = await startWebhookServer({
+    host: '127.0.0.1',
+    port: 0,
+    ...serving,
+    sets: [{ name: 'capi', webhooks: capiWebhooks, facts: count }],
+    conversions: [],
+    clock: realClock,
+    log: silentLog,
+  })
 })
 
-afterEach(() => edge.stop())
+afterEach(() => server.stop())
 
-async function aWorldThatAsks(withCore: boolean): Promise<World> {
+async function aWorldThatAsks(withStandIns: boolean): Promise<World> {
   const world = await aWorld()
   const caBundle = Buffer.from(ca.certificate).toString('base64')
-  const address: ReviewAddress = { kind: 'url', base: `https://127.0.0.1:${edge.port}`, caBundle }
+  const address: WebhookAddress = { kind: 'url', base: `https://127.0.0.1:${server.port}`, caBundle }
   for (const definition of coreDefinitions()) {
     expect((await world.admin.create(definitions, withConversion(definition, address))).code).toBe(201)
   }
   await world.settled()
   const made = await world.admin.create(
     '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
-    toValidatingConfiguration({ address, withCore }),
+    toValidatingConfiguration(capiWebhooks, { address, withStandIns }),
   )
   expect(made.code).toBe(201)
   return world
@@ -63,7 +73,7 @@ const aClaim = (annotations?: object, spec: object = { poolRef }, version = 'v1b
 
 const chosen = (address: string | null) => ({ metadata: { annotations: { [choiceAnnotation]: address } } })
 
-describe('where Cluster API reviews its own kinds', () => {
+describe('where Cluster API answers for its own kinds', () => {
   async function aBoundClaim() {
     const { admin } = await aWorldThatAsks(false)
     const claim = `${paths.claims}/web-0`
@@ -98,12 +108,12 @@ describe('where Cluster API reviews its own kinds', () => {
 
   test.each<[string, () => Promise<void> | void]>([
     [
-      'nobody knows the world',
+      'the caches are not filled',
       () => {
         isKnown = false
       },
     ],
-    ['nobody answers', () => edge.stop()],
+    ['no webhook server runs', () => server.stop()],
   ])('nothing of a claim is refused while %s', async (_, happen) => {
     const { admin, claim } = await aBoundClaim()
     await happen()
@@ -111,7 +121,7 @@ describe('where Cluster API reviews its own kinds', () => {
   })
 })
 
-describe('where nobody else reviews them', () => {
+describe('where Cluster API is not installed', () => {
   test('a claim is made, bound and released for one question, about the IPAddress', async () => {
     const { admin } = await aWorldThatAsks(true)
     const [claim, address] = [`${paths.claims}/web-0`, `${paths.addresses}/web-0`]
@@ -146,7 +156,7 @@ describe('where nobody else reviews them', () => {
     expect(asked).toBe(1)
   })
 
-  test('whoever changes a wish is asked about; that a spec stays is a rule of its schema', async () => {
+  test('a wish that changes is asked about; that a spec stays is a rule of its schema', async () => {
     const { admin } = await aWorldThatAsks(true)
     const claim = `${paths.claims}/web-0`
     expect((await admin.create(paths.claims, aClaim({ note: 'x' }))).code).toBe(201)

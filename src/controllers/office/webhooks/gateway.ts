@@ -1,10 +1,10 @@
 // The gateway of a pool, as one text. What Go's parser says about a text that is no address is part of what existing users
 // know, so it is said in the same words; only for an IPv6 address with a fault in it ours help more.
 
-import type { Family, IP } from '../ip/address.ts'
-import { parseIP, parseZonedIP } from '../ip/address.ts'
-import { isMalformed, type Malformed } from '../ip/malformed.ts'
-import { type Fault, invalid } from './fault.ts'
+import { type Fault, invalid } from '../../../admission/fault.ts'
+import type { Family, IP } from '../../../ip/address.ts'
+import { parseIP, parseZonedIP } from '../../../ip/address.ts'
+import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
 
 export function parseGateway(text: string): IP | Malformed {
   const ip = parseIP(text)

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { held, nothing, pools } from '../../test/harness/review-facts.ts'
+import { held, nothing, pools } from '../../../../test/harness/pool-facts.ts'
+import { reasonsOf } from '../../../admission/ruling.ts'
+import type { PoolFacts } from '../pool-facts.ts'
 import { admitAddressPool } from './address-pool.ts'
-import type { PoolFacts } from './pool-facts.ts'
-import { reasonsOf } from './ruling.ts'
 
 type Spec = Record<string, unknown>
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { held, nothing, pools } from '../../test/harness/review-facts.ts'
-import { deleteForMoveAnnotation, pausedAnnotation, skipDeleteCheckAnnotation } from '../api/names.ts'
+import { held, nothing, pools } from '../../../../test/harness/pool-facts.ts'
+import { type Ruling, reasonsOf, toStatus } from '../../../admission/ruling.ts'
+import { deleteForMoveAnnotation, pausedAnnotation, skipDeleteCheckAnnotation } from '../../../api/names.ts'
+import type { PoolFacts } from '../pool-facts.ts'
 import { admitInClusterPool } from './in-cluster-pool.ts'
-import type { PoolFacts } from './pool-facts.ts'
-import { type Ruling, reasonsOf, toStatus } from './ruling.ts'
 
 type Spec = Record<string, unknown>
 

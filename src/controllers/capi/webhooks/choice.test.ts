@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { choiceAnnotation } from '../api/names.ts'
+import { allowed, reasonsOf } from '../../../admission/ruling.ts'
+import { choiceAnnotation } from '../../../api/names.ts'
 import { admitChoice } from './choice.ts'
-import { allowed, reasonsOf } from './ruling.ts'
 
 interface Said {
   readonly choice?: string

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { held, nothing } from '../../test/harness/review-facts.ts'
-import type { PoolFacts } from './pool-facts.ts'
+import { held, nothing } from '../../../../test/harness/pool-facts.ts'
+import { reasonsOf } from '../../../admission/ruling.ts'
+import type { PoolFacts } from '../pool-facts.ts'
 import { admitPrefixPool, prefixPoolDefaults } from './prefix-pool.ts'
-import { reasonsOf } from './ruling.ts'
 
 type Spec = Record<string, unknown>
 

@@ -1,24 +1,24 @@
-// IPAddressClaim under review, by the rules of Cluster API: it names the group of its pool and never changes what it asks
+// The webhook of IPAddressClaims, by the rules of Cluster API: it names the group of its pool and never changes what it asks
 // for. Beyond those: what its annotations wish for in vain is warned about, because a claim with a wish that cannot be read
 // waits. What becomes of its choice is asked wherever Mooring is: choice.ts.
 
-import { metal3RequestedAddressAnnotation, requestedAddressAnnotation } from '../api/names.ts'
-import { globalPrefixPoolKind, prefixPoolKind } from '../api/prefix-pool.ts'
-import { isRecord } from '../api/shape.ts'
-import { isMalformed } from '../ip/malformed.ts'
-import { parseWish } from '../ipam/wish.ts'
-import { changeFaults } from './immutable.ts'
-import { groupFaults } from './ip-address.ts'
+import { changeFaults } from '../../../admission/immutable.ts'
 import {
   annotationChanges,
   hasAnnotation,
   isCreated,
   type MatchCondition,
-  namesNoGroup,
   specChanges,
-} from './match-conditions.ts'
-import { allowed, type Ruling } from './ruling.ts'
-import { type Fields, fieldOf, specOf } from './spec.ts'
+} from '../../../admission/match-conditions.ts'
+import { allowed, type Ruling } from '../../../admission/ruling.ts'
+import { type Fields, fieldOf, specOf } from '../../../admission/spec.ts'
+import { metal3RequestedAddressAnnotation, requestedAddressAnnotation } from '../../../api/names.ts'
+import { globalPrefixPoolKind, prefixPoolKind } from '../../../api/prefix-pool.ts'
+import { isRecord } from '../../../api/shape.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
+import { parseWish } from '../../../ipam/wish.ts'
+import { groupFaults } from './ip-address.ts'
+import { namesNoGroup } from './match-conditions.ts'
 
 const wishes = [requestedAddressAnnotation, metal3RequestedAddressAnnotation]
 

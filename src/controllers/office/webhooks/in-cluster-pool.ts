@@ -1,19 +1,19 @@
-// InClusterIPPool and GlobalInClusterIPPool under review. The same specs are refused as ever, in the same words; what is
+// The webhook of InClusterIPPools and GlobalInClusterIPPools. The same specs are refused as ever, in the same words; what is
 // accepted and probably not meant is warned about.
 
-import type { Pool } from '../api/pool.ts'
-import { type Family, fromValue, toIPText } from '../ip/address.ts'
-import { toCIDR, toCIDRText, toNetwork } from '../ip/cidr.ts'
-import { isMalformed } from '../ip/malformed.ts'
-import { overlapsRange, type Range, rangeOfCIDR } from '../ip/range.ts'
-import { hasIP, overlapsSet, toRangeSet } from '../ip/range-set.ts'
+import { type Fault, invalid } from '../../../admission/fault.ts'
+import type { Ruling } from '../../../admission/ruling.ts'
+import { type Fields, fieldOf, integerAt, specOf, textAt, textsAt } from '../../../admission/spec.ts'
+import type { Pool } from '../../../api/pool.ts'
+import { type Family, fromValue, toIPText } from '../../../ip/address.ts'
+import { toCIDR, toCIDRText, toNetwork } from '../../../ip/cidr.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
+import { overlapsRange, type Range, rangeOfCIDR } from '../../../ip/range.ts'
+import { hasIP, overlapsSet, toRangeSet } from '../../../ip/range-set.ts'
+import type { PoolFacts } from '../pool-facts.ts'
 import { type Entries, familyOf, isMixed, mixedFamilies, readEntries } from './entries.ts'
-import { type Fault, invalid } from './fault.ts'
 import { gatewayFaults, parseGateway } from './gateway.ts'
 import { admitPool, lostAddresses, nothingOffered, type PoolRules } from './pool-change.ts'
-import type { PoolFacts } from './pool-facts.ts'
-import type { Ruling } from './ruling.ts'
-import { type Fields, fieldOf, integerAt, specOf, textAt, textsAt } from './spec.ts'
 
 /** `old` is undefined on create, `next` on delete. */
 export const admitInClusterPool = (old: unknown, next: unknown, facts: PoolFacts): Ruling =>

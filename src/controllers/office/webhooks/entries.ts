@@ -1,10 +1,10 @@
 // Lists of addresses as people type them, judged entry by entry. The words for what is wrong are those that users of these
 // kinds have always been told, because they search for them.
 
-import type { Family } from '../ip/address.ts'
-import { isMalformed } from '../ip/malformed.ts'
-import { parseEntry, type Range } from '../ip/range.ts'
-import { type Fault, invalid } from './fault.ts'
+import { type Fault, invalid } from '../../../admission/fault.ts'
+import type { Family } from '../../../ip/address.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
+import { parseEntry, type Range } from '../../../ip/range.ts'
 
 export interface Entry {
   readonly text: string

@@ -1,28 +1,31 @@
-// InClusterPrefixPool and GlobalInClusterPrefixPool under review: pools whose claims get a whole IPv6 prefix.
+// The webhooks of InClusterPrefixPools and GlobalInClusterPrefixPools: pools whose claims get a whole IPv6 prefix.
 
-import type { Pool } from '../api/pool.ts'
-import { allocationPrefixLengthDefault } from '../api/prefix-pool.ts'
-import { toIPText } from '../ip/address.ts'
-import { hasHostBits, parseCIDR } from '../ip/cidr.ts'
-import { isMalformed } from '../ip/malformed.ts'
-import { hasIP } from '../ip/range-set.ts'
+import { type Fault, invalid } from '../../../admission/fault.ts'
+import { allowed, patched, type Ruling } from '../../../admission/ruling.ts'
+import { type Fields, fieldOf, integerAt, specOf, textAt, textsAt } from '../../../admission/spec.ts'
+import type { Pool } from '../../../api/pool.ts'
+import { allocationPrefixLengthDefault } from '../../../api/prefix-pool.ts'
+import { isRecord } from '../../../api/shape.ts'
+import { toIPText } from '../../../ip/address.ts'
+import { hasHostBits, parseCIDR } from '../../../ip/cidr.ts'
+import { isMalformed } from '../../../ip/malformed.ts'
+import { hasIP } from '../../../ip/range-set.ts'
+import type { PoolFacts } from '../pool-facts.ts'
 import { readEntries } from './entries.ts'
-import { type Fault, invalid } from './fault.ts'
 import { parseGateway } from './gateway.ts'
 import { outside } from './in-cluster-pool.ts'
 import { admitPool, lostPrefixes, nothingOffered, type PoolRules } from './pool-change.ts'
-import type { PoolFacts } from './pool-facts.ts'
-import type { Ruling } from './ruling.ts'
-import { type Fields, fieldOf, integerAt, specOf, textAt, textsAt } from './spec.ts'
 
 /** `old` is undefined on create, `next` on delete. */
 export const admitPrefixPool = (old: unknown, next: unknown, facts: PoolFacts): Ruling =>
   admitPool(rules, old, next, facts)
 
-/** Fields to add to the spec; undefined where nothing is missing. */
-export function prefixPoolDefaults(object: unknown): Fields | undefined {
+/** A pool without a spec has its faults told by the webhook that validates it. */
+export function prefixPoolDefaults(object: unknown): Ruling {
   const length = fieldOf(specOf(object), 'allocationPrefixLength')
-  return length === undefined || length === 0 ? { allocationPrefixLength: allocationPrefixLengthDefault } : undefined
+  const isMissing = length === undefined || length === 0
+  if (!isMissing || !isRecord(object) || !isRecord(object.spec)) return allowed()
+  return patched([{ op: 'add', path: '/spec/allocationPrefixLength', value: allocationPrefixLengthDefault }])
 }
 
 const rules: PoolRules = {

@@ -1,0 +1,62 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { answerConversionReview, type Conversion } from './conversion.ts'
+
+/** Boats say their length in feet, and since v2 in metres. */
+const boats: Conversion = {
+  group: 'sea.example',
+  kinds: ['Boat'],
+  convert({ length, ...boat }, wanted) {
+    if (wanted !== 'sea.example/v2') return undefined
+    if (length === 'broken') throw new Error('broken')
+    return typeof length === 'number'
+      ? { ...boat, apiVersion: wanted, length: length * 0.3 }
+      : { malformed: 'no length' }
+  },
+}
+
+const boat = { apiVersion: 'sea.example/v1', kind: 'Boat', length: 10 }
+
+function convert(request: object | string, errors: unknown[] = []) {
+  const body = typeof request === 'string' ? request : JSON.stringify({ kind: 'ConversionReview', request })
+  const onError = (error: unknown) => errors.push(error)
+  return JSON.parse(answerConversionReview(body, { conversions: [boats], onError })).response
+}
+
+describe('a ConversionReview', () => {
+  test('is answered with its uid and with the objects in their order', () => {
+    const same = { ...boat, apiVersion: 'sea.example/v2', length: 7 }
+    expect(convert({ uid: 'c-1', desiredAPIVersion: 'sea.example/v2', objects: [same, boat] })).toEqual({
+      uid: 'c-1',
+      convertedObjects: [same, { ...boat, apiVersion: 'sea.example/v2', length: 3 }],
+      result: { status: 'Success' },
+    })
+  })
+
+  test.each<[string, object, string]>([
+    ['another kind', { ...boat, kind: 'Raft' }, '"Raft" is not converted from "sea.example/v1" to "sea.example/v2"'],
+    ['another group', { ...boat, apiVersion: 'land.example/v1' }, '"Boat" is not converted from "land.example/v1"'],
+    ['an object that its conversion refuses', { ...boat, length: 'long' }, 'no length'],
+  ])('fails as a whole for %s', (_, object, message) => {
+    const response = convert({ uid: 'c-1', desiredAPIVersion: 'sea.example/v2', objects: [boat, object] })
+    expect(response).toMatchObject({ uid: 'c-1', convertedObjects: [], result: { status: 'Failure' } })
+    expect(response.result.message).toContain(message)
+  })
+
+  test('fails where the versions do not lead to each other, and where the conversion does', () => {
+    const errors: unknown[] = []
+    const back = { desiredAPIVersion: 'sea.example/v1', objects: [{ ...boat, apiVersion: 'sea.example/v2' }] }
+    expect(convert(back, errors).result.message).toContain('is not converted')
+    const broken = { desiredAPIVersion: 'sea.example/v2', objects: [{ ...boat, length: 'broken' }] }
+    expect(convert(broken, errors).result).toMatchObject({ status: 'Failure' })
+    expect(errors).toEqual([new Error('broken')])
+  })
+
+  test('of anything is answered', () => {
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.json()), body => {
+        expect(convert(body).result.status).toBe('Failure')
+      }),
+    )
+  })
+})

@@ -1,0 +1,51 @@
+// What the webhooks of pools ask about the cluster. Answers come from caches and may be late, which is harmless: a pool that
+// stops offering an address takes it from no claim, and a pool of which an address is held is kept by its finalizer. The checks
+// are there to tell a person in time, not to keep the ledger safe.
+
+import { type Identity, identityKey } from '../../api/object.ts'
+import type { Pool } from '../../api/pool.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import type { Block } from '../../ipam/space-index.ts'
+import type { Ledger } from './ledger.ts'
+import { holdOf } from './parsed.ts'
+import { isPoolHeld } from './pool/held.ts'
+import { allPools, type Views } from './views.ts'
+
+export interface PoolFacts {
+  /** Every address or prefix held from the pool, also by an IPAddress that was made by hand. */
+  heldOf(pool: Identity): Iterable<Block>
+  /** Whether a hold or an IPAddress names the pool, one that cannot be read included. */
+  isHeld(pool: Identity): boolean
+  /** All pools of all kinds that can be read. */
+  pools(): Iterable<Pool>
+}
+
+interface Known {
+  readonly views: Pick<Views, 'holds' | 'pools'>
+  readonly ledger: Ledger
+  /** What the ledger is shown addresses from besides holds: IPAddresses, say. */
+  readonly shown: readonly { readonly hasSynced: boolean }[]
+}
+
+/** Undefined until everything that the answers are made from has been listed once. */
+export function poolFacts({ views, ledger, shown }: Known): PoolFacts | undefined {
+  const read = [views.holds, ...views.pools.values(), ...shown]
+  if (!read.every(({ hasSynced }) => hasSynced)) return undefined
+  return {
+    heldOf: pool => blocksHeldOf(pool, views, ledger),
+    isHeld: pool => isPoolHeld(pool, views, ledger),
+    pools: () => allPools(views),
+  }
+}
+
+function* blocksHeldOf(
+  pool: Identity,
+  { holds }: Pick<Views, 'holds'>,
+  ledger: Ledger,
+): Generator<Block, void, undefined> {
+  for (const object of holds.byIndex('pool', identityKey(pool))) {
+    const hold = holdOf(object)
+    if (!isMalformed(hold) && hold.state === 'held') yield hold
+  }
+  yield* ledger.reportedOf(pool)
+}

@@ -1,0 +1,38 @@
+// What the API server asks about pools. Names and paths of the in-cluster kinds are the ones that clusters already have, so an
+// installation that was set up for the reference provider finds an answer where it asks.
+
+import { allowed, type Ruling } from '../../../admission/ruling.ts'
+import { mutatingWebhook, validatingWebhook, type Webhook } from '../../../admission/webhook.ts'
+import { addressPoolKind, clusterAddressPoolKind } from '../../../api/address-pool.ts'
+import { globalInClusterPoolKind, inClusterPoolKind } from '../../../api/in-cluster-pool.ts'
+import type { VersionedKind } from '../../../api/object.ts'
+import { globalPrefixPoolKind, prefixPoolKind } from '../../../api/prefix-pool.ts'
+import type { PoolFacts } from '../pool-facts.ts'
+import { admitAddressPool } from './address-pool.ts'
+import { admitInClusterPool } from './in-cluster-pool.ts'
+import { admitPrefixPool, prefixPoolDefaults } from './prefix-pool.ts'
+
+export const poolWebhooks: readonly Webhook<PoolFacts>[] = [
+  validating(addressPoolKind, admitAddressPool),
+  validating(clusterAddressPoolKind, admitAddressPool),
+  validating(inClusterPoolKind, admitInClusterPool),
+  validating(globalInClusterPoolKind, admitInClusterPool),
+  validating(prefixPoolKind, admitPrefixPool),
+  validating(globalPrefixPoolKind, admitPrefixPool),
+  // Nothing is missing in these, but installations of the reference provider ask.
+  mutating(inClusterPoolKind, () => allowed()),
+  mutating(globalInClusterPoolKind, () => allowed()),
+  mutating(prefixPoolKind, prefixPoolDefaults),
+  mutating(globalPrefixPoolKind, prefixPoolDefaults),
+]
+
+function validating(
+  kind: VersionedKind,
+  admit: (old: unknown, next: unknown, facts: PoolFacts) => Ruling,
+): Webhook<PoolFacts> {
+  return validatingWebhook(kind, ({ old, next }, facts) => admit(old, next, facts))
+}
+
+function mutating(kind: VersionedKind, defaults: (object: unknown) => Ruling): Webhook<PoolFacts> {
+  return mutatingWebhook(kind, ({ next }) => defaults(next))
+}
