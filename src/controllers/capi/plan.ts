@@ -4,6 +4,7 @@
 import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
+import type { Owner } from '../../api/lock.ts'
 import { readyCondition } from '../../api/names.ts'
 import type { Identity } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
@@ -102,7 +103,7 @@ export function decide(
     claim: claimReference(claim),
     namespaceLabels: namespace && (namespace.metadata.labels ?? {}),
     owner: ownerOf(claim),
-    settled: undefined,
+    keptFor: [`${claim.metadata.namespace}/${claim.metadata.name}`, claim.metadata.name],
     requested: claim.requested,
     random: world.random(),
   })
@@ -174,12 +175,12 @@ export function saysReady({ addressName, conditions }: IPAddressClaim): boolean 
 }
 
 /** The object a claim is made for outlives it: a machine that is rebuilt may have its address back. */
-export function ownerOf({ metadata }: IPAddressClaim): Identity | undefined {
+export function ownerOf({ metadata }: IPAddressClaim): Owner | undefined {
   const owner = metadata.ownerReferences.find(({ controller }) => controller === true) ?? metadata.ownerReferences[0]
   if (owner === undefined) return undefined
   const slash = owner.apiVersion.indexOf('/')
   const apiGroup = slash < 0 ? '' : owner.apiVersion.slice(0, slash)
-  return { apiGroup, kind: owner.kind, namespace: metadata.namespace, name: owner.name }
+  return { apiGroup, kind: owner.kind, namespace: metadata.namespace, name: owner.name, uid: owner.uid }
 }
 
 function wasLeftBy(claim: IPAddressClaim, hold: Hold): boolean {

@@ -5,7 +5,6 @@ import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
 import { type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
-import { poolKindOf } from '../../api/to-pool.ts'
 import { type IP, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
@@ -139,16 +138,13 @@ function showChoice(caches: Caches, ledger: Ledger, change: Change<KubeObject>):
 function placeOf(address: string, identity: Identity, caches: Caches): Pick<Showing, 'pool' | 'space' | 'ip' | 'bits'> {
   const pool = findPool(caches, identity)
   const ip = parseIP(address)
-  if (pool === undefined || isMalformed(ip) || ip.family !== pool.family)
+  if (pool === undefined || pool.space === '' || isMalformed(ip) || ip.family !== pool.family)
     return { pool: identity, space: '', ip: undefined, bits: 0 }
   const { space, bits } = pool
   return { pool: pool.identity, space, ip: firstIP({ ip, bits }), bits }
 }
 
-export function poolOfReport({ poolRef, metadata }: IPAddress): Identity | undefined {
-  const kind = poolKindOf(poolRef)
-  return kind && { ...poolRef, namespace: kind.isNamespaced ? metadata.namespace : '' }
-}
+export const poolOfReport = (report: IPAddress): Identity | undefined => poolOfClaim(report)
 
 export type ClusterState = 'none' | 'running' | 'paused' | 'missing'
 

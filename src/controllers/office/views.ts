@@ -1,8 +1,9 @@
 // What every desk sees, whatever kind of claim it serves: holds, pools and namespaces, as they are in view.
 
 import type { Hold } from '../../api/hold.ts'
-import { type Identity, identityKey } from '../../api/object.ts'
+import { type Identity, identityKey, parseIdentityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
+import { ownPoolKindOf } from '../../api/to-pool.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { Cache } from '../../kube/cache.ts'
 import { type KubeObject, keyOf, keyOfRef } from '../../kube/object.ts'
@@ -44,7 +45,7 @@ export function followHolds({ holds }: Pick<Views, 'holds'>, ledger: Ledger): vo
 type Pools = Pick<Views, 'pools'>
 
 export function readPool({ pools }: Pools, identity: Identity | undefined): Pool | Malformed | undefined {
-  if (identity === undefined) return undefined
+  if (identity === undefined || ownPoolKindOf(identity) === undefined) return undefined
   const object = pools.get(identity.kind)?.get(keyOfRef(identity))
   return object && poolOf(object)
 }
@@ -56,9 +57,7 @@ export function findPool(views: Pools, identity: Identity | undefined): Pool | u
 
 /** By its identity key. */
 export function findPoolByKey(views: Pools, key: string): Pool | undefined {
-  const [kindAndGroup = '', namespace = '', name = ''] = key.split('/')
-  const kind = poolKinds.find(({ kind, group }) => `${kind}.${group}` === kindAndGroup)
-  return kind && findPool(views, { apiGroup: kind.group, kind: kind.kind, namespace, name })
+  return findPool(views, parseIdentityKey(key))
 }
 
 /** All pools of all kinds that can be read. */

@@ -10,10 +10,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Condition, conditionsOf, setCondition } from '../../../api/condition.ts'
 import { protectPoolFinalizer } from '../../../api/names.ts'
-import { apiVersionOf, type Identity, identityKey } from '../../../api/object.ts'
+import { apiVersionOf, type Identity, identityKey, parseIdentityKey } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { isRecord, shapeOf } from '../../../api/shape.ts'
-import { poolKindOf } from '../../../api/to-pool.ts'
+import { ownPoolKindOf } from '../../../api/to-pool.ts'
 import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
 import { type Capacity, capacityOf } from '../../../ipam/capacity.ts'
 import type { Overlap } from '../../../ipam/overlap.ts'
@@ -22,7 +22,7 @@ import { isApiError } from '../../../kube/api-error.ts'
 import type { Client } from '../../../kube/client.ts'
 import type { EventInput, Recorder } from '../../../kube/events.ts'
 import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from '../../../kube/finalizers.ts'
-import { type Kind, type KubeObject, refOf } from '../../../kube/object.ts'
+import { type Kind, type KubeObject, keyOfRef, refOf } from '../../../kube/object.ts'
 import { timestamp } from '../../../kube/timestamp.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
@@ -76,11 +76,10 @@ interface Found {
 }
 
 function find(key: string, { caches }: PoolWorld): Found | undefined {
-  const [kindAndGroup = '', namespace = '', name = ''] = key.split('/')
-  const kind = poolKinds.find(({ kind, group }) => `${kind}.${group}` === kindAndGroup)
-  const object = kind && caches.pools.get(kind.kind)?.get(namespace === '' ? name : `${namespace}/${name}`)
-  if (kind === undefined || object === undefined) return undefined
-  return { object, kind, identity: { apiGroup: kind.group, kind: kind.kind, namespace, name } }
+  const identity = parseIdentityKey(key)
+  const kind = poolKinds.find(({ kind, group }) => kind === identity?.kind && group === identity.apiGroup)
+  const object = identity && kind && caches.pools.get(kind.kind)?.get(keyOfRef(identity))
+  return object && { object, kind, identity }
 }
 
 // --- observe ---
@@ -249,7 +248,7 @@ async function settle(
 }
 
 function tell(identity: Identity, { metadata }: KubeObject, news: readonly Telling[], { recorder }: PoolWorld): void {
-  const known = poolKindOf(identity)
+  const known = ownPoolKindOf(identity)
   const apiVersion = known === undefined ? identity.apiGroup : apiVersionOf(known)
   const about = { apiVersion, kind: identity.kind, metadata }
   for (const telling of news) recorder.event({ about, action: 'Count', ...telling })
