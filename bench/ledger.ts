@@ -17,7 +17,7 @@ const wish: Wish = {
   claim,
   namespaceLabels: {},
   owner: undefined,
-  settled: undefined,
+  keptFor: [],
   requested: undefined,
   random: 0,
 }

@@ -13,7 +13,7 @@ import type { IPAddressClaim } from '../api/ip-address-claim.ts'
 import { choiceAnnotation, clusterNameLabel, ipamGroup } from '../api/names.ts'
 import { apiVersionOf, type Metadata } from '../api/object.ts'
 import type { Pool } from '../api/pool.ts'
-import { spaceOfPool } from '../api/space.ts'
+import { spaceOfNamespace, spaceOfPool } from '../api/space.ts'
 import { toPool } from '../api/to-pool.ts'
 import { type Family, type IP, parseIP, toIPText, toValue } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
@@ -361,7 +361,7 @@ function holderAt(ip: IP, place: Place | undefined, { pool, places, holders }: B
   const { namespace } = pool.metadata
   const { group: apiGroup, kind } = addressPoolKind
   const own = spaceOfPool({ apiGroup, kind, namespace, name: place.draft.name })
-  return holders.get(holdName(places.length > 1 ? sharedSpace(pool.metadata) : own, ip))
+  return holders.get(holdName(places.length > 1 ? spaceOfNamespace(namespace, sharedSpace(pool.metadata)) : own, ip))
 }
 
 /** Metal3 gives the last address of a subnet too; where it has, the pool goes on doing so. */

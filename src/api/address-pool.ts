@@ -4,7 +4,7 @@ import type { IP } from '../ip/address.ts'
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
 import { inClusterToPool, secondsMax } from './in-cluster-pool.ts'
 import { mooringGroup } from './names.ts'
-import { apiVersionOf, type Metadata, metadataOf, type VersionedKind } from './object.ts'
+import { apiVersionOf, type Identity, type Metadata, metadataOf, type VersionedKind } from './object.ts'
 import {
   addressIn,
   type OverlapPolicy,
@@ -29,7 +29,7 @@ import {
   textOf,
   textsOf,
 } from './shape.ts'
-import { isSpaceName, spaceOfPool } from './space.ts'
+import { isSpaceName, spaceNameAdvice, spaceOfNamespace, spaceOfPool } from './space.ts'
 
 export const addressPoolKind: VersionedKind = {
   group: mooringGroup,
@@ -70,6 +70,8 @@ export interface AddressPool {
   readonly kind: VersionedKind
   readonly metadata: Metadata
   readonly spec: AddressPoolSpec
+  /** `status.space`, as it stands there: anyone who may write the status may have written it. */
+  readonly spaceGiven: string
 }
 
 export function parseAddressPool(object: unknown): AddressPool | Malformed {
@@ -96,6 +98,7 @@ export function parseAddressPool(object: unknown): AddressPool | Malformed {
       draining: textsOf(spec, 'draining'),
       overlapPolicy: oneOf(spec, 'overlapPolicy', overlapPolicies, 'warn'),
     },
+    spaceGiven: textOf(childOf(root, 'status'), 'space') ?? '',
   }
   return faults.length > 0 ? malformedBy(faults) : pool
 }
@@ -109,21 +112,22 @@ function quotaOf(shape: Shape): Quota {
   }
 }
 
-export function addressToPool({ kind, metadata, spec }: AddressPool): Pool | Malformed {
+export function addressToPool({ kind, metadata, spec, spaceGiven }: AddressPool): Pool | Malformed {
   const common = inClusterToPool({ kind, metadata, spec: { ...spec, addressReuseGracePeriodSeconds: 0 } })
   if (isMalformed(common)) return common
   const faults: string[] = []
   const draining = setOf(spec.draining, common.family, 'spec.draining', faults)
   const reservations = reservationsOf(spec.preAllocations, common, faults)
   if (spec.space !== '' && !isSpaceName(spec.space)) {
-    faults.push(`spec.space ${quoteText(spec.space)} is no name for a space: write lower-case letters, digits and "-"`)
+    faults.push(`spec.space ${quoteText(spec.space)} is no name for a space: ${spaceNameAdvice}`)
   }
   if (faults.length > 0) return malformedBy(faults)
   const { strategy, quarantineSeconds, quota, overlapPolicy, nameservers } = spec
   return {
     ...common,
     apiVersion: apiVersionOf(kind),
-    space: spec.space === '' ? spaceOfPool(common.identity) : spec.space,
+    spaceAsked: spec.space === '' ? undefined : spec.space,
+    space: spaceIn(common.identity, kind.isNamespaced, spec.space, spaceGiven),
     draining,
     reservations,
     strategy,
@@ -131,9 +135,19 @@ export function addressToPool({ kind, metadata, spec }: AddressPool): Pool | Mal
     quota,
     overlapPolicy,
     nameservers,
-    // A namespaced pool can be named from its own namespace only; there is nobody to keep out.
+    // Only claims of its own namespace can name a namespaced pool.
     allowedNamespaces: kind.isNamespaced ? undefined : spec.allowedNamespaces,
   }
+}
+
+/**
+ * A ClusterAddressPool has the space that it names. To a namespaced pool it is given, once (`src/ipam/joining.ts`): of what is
+ * stored only the two possible answers count, and without one nothing is decided yet.
+ */
+function spaceIn(identity: Identity, isNamespaced: boolean, asked: string, given: string): string {
+  if (asked === '') return spaceOfPool(identity)
+  if (!isNamespaced) return asked
+  return given === asked || given === spaceOfNamespace(identity.namespace, asked) ? given : ''
 }
 
 function reservationsOf(

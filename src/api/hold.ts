@@ -1,79 +1,42 @@
-// Hold: one row of the ledger. It says that one address (or one prefix) of one space belongs to one claim, or did until a
-// moment ago. It is cluster-scoped and named after space and address, so the API server itself refuses a second holder:
-// an object whose name and content disagree would undermine that, and is malformed.
-//
-// State lives beside the spec and not behind a status subresource: taking an address, releasing it into quarantine and
-// taking it back are one write each, and never half done.
+// Hold: the lock on one address, or one prefix, of one space. It says that the address belongs to one claim, or did until a
+// moment ago. It is named after space and address.
 
 import { bitsOf, type IP, type IPText, parseIP, toIPText } from '../ip/address.ts'
 import { firstIP } from '../ip/cidr.ts'
+import { type MACText, parseMAC } from '../ip/mac.ts'
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
-import { isScope, toScopedName } from '../ip/object-name.ts'
-import { mooringGroup } from './names.ts'
-import { apiVersionOf, type Identity, identityOf, type Metadata, metadataOf, type VersionedKind } from './object.ts'
-import { childOf, has, integerOf, malformedBy, oneOf, requiredText, type Shape, shapeOf, textOf } from './shape.ts'
+import { toObjectName } from '../ip/object-name.ts'
+import { type Holder, type Lock, lockKindOf, lockOf, toLockObject, toRetakeLockPatch } from './lock.ts'
+import { childOf, integerOf, malformedBy, requiredText, shapeOf, textOf } from './shape.ts'
+import { isSpace, scopeOfSpace } from './space.ts'
 
-const holdKind: VersionedKind = {
-  group: mooringGroup,
-  version: 'v1alpha1',
-  kind: 'Hold',
-  plural: 'holds',
-  isNamespaced: false,
-}
+const holdKind = lockKindOf('Hold', 'holds')
 
-/** The claim that holds: by uid, because a namesake that comes later is somebody else. */
-export interface ClaimReference extends Identity {
-  readonly uid: string
-  /** The Cluster it is for, where there is one: quotas count by it. */
-  readonly clusterName?: string
-}
-
-export type HoldState = 'held' | 'quarantined'
-
-export interface HoldSpec {
+export interface HoldSpec extends Holder {
   readonly space: string
   readonly ip: IP
   /** How many bits of the address are held: all of them, or those of a prefix. */
   readonly bits: number
-  readonly pool: Identity
-  readonly claim: ClaimReference
-  /** Whom the claim serves, where that outlives the claim: who may have the address back out of quarantine. */
-  readonly owner: Identity | undefined
+  /** The card that uses the address, where it is known. It is told, and locks nothing: for that there is MACHold. */
+  readonly mac?: MACText
 }
 
-export interface Hold extends HoldSpec {
-  readonly metadata: Metadata
+export interface Hold extends HoldSpec, Lock {
   readonly address: IPText
-  readonly state: HoldState
-  /** When it got into its state; RFC 3339. */
-  readonly since: string
-  /** When its quarantine is over; only while quarantined. */
-  readonly until: string | undefined
 }
 
 /** The lock itself: one name per (space, address). For a prefix the address is its first. */
-export const holdName = (space: string, ip: IP): string => toScopedName(ip, space)
+export const holdName = (space: string, ip: IP): string => `${toObjectName(ip)}.${scopeOfSpace(space)}`
 
 export function parseHold(object: unknown): Hold | Malformed {
   const faults: string[] = []
   const root = shapeOf(object, '', faults)
-  const metadata = metadataOf(childOf(root, 'metadata'))
+  const lock = lockOf(root)
   const spec = childOf(root, 'spec')
-  const status = childOf(root, 'status')
-  const space = requiredText(spec, 'space')
   const text = requiredText(spec, 'address')
-  const claim = childOf(spec, 'claimRef')
-  const state: HoldState = oneOf(status, 'state', ['held', 'quarantined'], 'held')
+  const macText = textOf(spec, 'mac') || undefined
   const ip = parseIP(text)
   const bits = integerOf(spec, 'prefixLength', 0, isMalformed(ip) ? 128 : bitsOf(ip.family))
-  const rest = {
-    pool: identityOf(childOf(spec, 'poolRef')),
-    claim: claimReferenceOf(claim),
-    owner: has(spec, 'owner') ? identityOf(childOf(spec, 'owner')) : undefined,
-    state,
-    since: textOf(status, 'since') ?? '',
-    until: state === 'quarantined' ? textOf(status, 'until') : undefined,
-  }
   if (faults.length > 0) return malformedBy(faults)
   if (isMalformed(ip)) return { malformed: `spec.address ${ip.malformed}` }
   const address = toIPText(ip)
@@ -82,59 +45,34 @@ export function parseHold(object: unknown): Hold | Malformed {
   const base = toIPText(firstIP({ ip, bits: length }))
   if (base !== address)
     return { malformed: `spec.address ${address} is not the first of its /${length}: write ${base}` }
-  if (!isScope(space)) return { malformed: `spec.space ${quoteText(space)} cannot be part of a name` }
+  const mac = macText === undefined ? undefined : parseMAC(macText)
+  if (isMalformed(mac)) return { malformed: `spec.mac ${mac.malformed}` }
+  if (mac !== macText) return { malformed: `spec.mac ${quoteText(macText ?? '')} is not canonical: write ${mac}` }
+  const { space, metadata } = lock
+  if (!isSpace(space)) return { malformed: `spec.space ${quoteText(space)} is no space` }
   if (metadata.name !== holdName(space, ip)) {
     return { malformed: `metadata.name is ${quoteText(metadata.name)}; this hold is called ${holdName(space, ip)}` }
   }
-  return { metadata, space, ip, address, bits: length, ...rest }
-}
-
-function claimReferenceOf(shape: Shape): ClaimReference {
-  const clusterName = textOf(shape, 'clusterName') ?? ''
-  const reference = { ...identityOf(shape), uid: requiredText(shape, 'uid') }
-  return clusterName === '' ? reference : { ...reference, clusterName }
+  return { ...lock, ip, address, bits: length, ...(mac !== undefined && { mac }) }
 }
 
 /** The object to create. `now` is RFC 3339. */
-export function toHoldObject({ space, ip, bits, pool, claim, owner }: HoldSpec, now: string) {
-  return {
-    apiVersion: apiVersionOf(holdKind),
-    kind: holdKind.kind,
-    metadata: { name: holdName(space, ip) },
-    spec: {
-      space,
-      address: toIPText(ip),
-      ...(bits === bitsOf(ip.family) ? {} : { prefixLength: bits }),
-      poolRef: toReference(pool),
-      claimRef: toClaimReference(claim),
-      ...(owner === undefined ? {} : { owner: toReference(owner) }),
-    },
-    status: { state: 'held', since: now },
+export function toHoldObject({ space, ip, bits, mac, ...holder }: HoldSpec, now: string) {
+  const what = {
+    space,
+    address: toIPText(ip),
+    ...(bits === bitsOf(ip.family) ? {} : { prefixLength: bits }),
+    ...(mac === undefined ? {} : { mac }),
   }
+  return toLockObject(holdKind, holdName(space, ip), what, holder, now)
 }
-
-/** A merge patch: released, but nobody else's yet. Send it with the version it was decided on. */
-export const toQuarantinePatch = (since: string, until: string) => ({
-  status: { state: 'quarantined', since, until },
-})
 
 /** A merge patch: out of quarantine and held again, by this claim. Send it with the version it was decided on. */
-export function toRetakePatch({ pool, claim, owner }: Pick<HoldSpec, 'pool' | 'claim' | 'owner'>, now: string) {
-  return {
-    spec: {
-      poolRef: { namespace: null, ...toReference(pool) },
-      claimRef: { clusterName: null, ...toClaimReference(claim) },
-      owner: owner === undefined ? null : { namespace: null, ...toReference(owner) },
-    },
-    status: { state: 'held', since: now, until: null },
-  }
-}
-
-function toReference({ apiGroup, kind, namespace, name }: Identity) {
-  return { apiGroup, kind, ...(namespace === '' ? {} : { namespace }), name }
-}
-
-function toClaimReference(claim: ClaimReference) {
-  const { uid, clusterName } = claim
-  return { ...toReference(claim), uid, ...(clusterName === undefined ? {} : { clusterName }) }
+export function toRetakePatch(
+  next: Holder & Pick<HoldSpec, 'mac'>,
+  former: Parameters<typeof toRetakeLockPatch>[1],
+  now: string,
+) {
+  const { spec, status } = toRetakeLockPatch(next, former, now)
+  return { spec: { ...spec, mac: next.mac ?? null }, status }
 }

@@ -3,8 +3,10 @@
 // words of the version it came in.
 
 import type { Malformed } from '../ip/malformed.ts'
+import { addressPoolKind, clusterAddressPoolKind } from './address-pool.ts'
 import { type Condition, conditionsOf } from './condition.ts'
-import type { ClaimReference } from './hold.ts'
+import { globalInClusterPoolKind, inClusterPoolKind } from './in-cluster-pool.ts'
+import type { ClaimReference } from './lock.ts'
 import {
   choiceAnnotation,
   clusterNameLabel,
@@ -21,8 +23,8 @@ import {
   metadataOf,
   type VersionedKind,
 } from './object.ts'
+import { globalPrefixPoolKind, prefixPoolKind } from './prefix-pool.ts'
 import { childOf, has, malformedBy, ownText, requiredText, shapeOf, textOf } from './shape.ts'
-import { poolKindOf } from './to-pool.ts'
 
 export type IPAMVersion = 'v1beta2' | 'v1beta1'
 
@@ -91,9 +93,19 @@ export function parseIPAddressClaim(object: unknown): IPAddressClaim | Malformed
   return faults.length > 0 ? malformedBy(faults) : claim
 }
 
-/** Whom the claim names as its pool, if that is a pool of ours. A namespaced pool is looked for beside the claim. */
+/** The kinds of pool that an IPAddressClaim may name to be served by us; claims on others are for other providers. */
+export const claimablePoolKinds: readonly VersionedKind[] = [
+  addressPoolKind,
+  clusterAddressPoolKind,
+  inClusterPoolKind,
+  globalInClusterPoolKind,
+  prefixPoolKind,
+  globalPrefixPoolKind,
+]
+
+/** The pool that a claim or an IPAddress names, if claims may. A namespaced pool is looked for beside it. */
 export function poolOfClaim({ poolRef, metadata }: Pick<IPAddressClaim, 'poolRef' | 'metadata'>): Identity | undefined {
-  const kind = poolKindOf(poolRef)
+  const kind = claimablePoolKinds.find(({ group, kind }) => group === poolRef.apiGroup && kind === poolRef.kind)
   if (kind === undefined) return undefined
   return { ...poolRef, namespace: kind.isNamespaced ? metadata.namespace : '' }
 }

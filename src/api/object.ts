@@ -85,9 +85,21 @@ export interface Identity {
   readonly name: string
 }
 
-/** One text per identity: a slash is in none of its parts. */
+/**
+ * One text per identity, `Kind.group/namespace/name` or `Kind.group/name`: no part has a slash, and no kind has a dot. It is
+ * the only spelling of a pool's key.
+ */
 export const identityKey = ({ apiGroup, kind, namespace, name }: Identity): string =>
-  `${kind}.${apiGroup}/${namespace}/${name}`
+  namespace === '' ? `${kind}.${apiGroup}/${name}` : `${kind}.${apiGroup}/${namespace}/${name}`
+
+/** Undefined for a text that is no key. Whether such a kind exists is not asked. */
+export function parseIdentityKey(key: string): Identity | undefined {
+  const [kindAndGroup = '', ...path] = key.split('/')
+  const dot = kindAndGroup.indexOf('.')
+  if (dot < 1 || path.length < 1 || path.length > 2 || path.includes('')) return undefined
+  const [name = '', namespace = ''] = path.reverse()
+  return { apiGroup: kindAndGroup.slice(dot + 1), kind: kindAndGroup.slice(0, dot), namespace, name }
+}
 
 export function identityOf(shape: Shape): Identity {
   return {

@@ -7,6 +7,7 @@ import { parseHold } from './hold.ts'
 import { parseInClusterPool } from './in-cluster-pool.ts'
 import { parseIPAddress, toIPAddressObject, toSubnetText, withOwners } from './ip-address.ts'
 import { claimReference, parseIPAddressClaim, poolOfClaim, toClaimStatus } from './ip-address-claim.ts'
+import { parseMACHold } from './mac-hold.ts'
 import { parsePrefixPool } from './prefix-pool.ts'
 import { toPool } from './to-pool.ts'
 
@@ -17,6 +18,7 @@ const parsers = {
   parseInClusterPool,
   parseIPAddress,
   parseIPAddressClaim,
+  parseMACHold,
   parsePrefixPool,
   toPool,
 }

@@ -1,4 +1,5 @@
-// Pool: what all six kinds of pool come down to, once their texts have been judged. The ledger knows only this shape, so
+// Pool: what all six kinds of pool come down to, once their texts have been judged. It has one family: an object that offers
+// addresses of both makes two pools. The ledger knows only this shape, so
 // no rule of choosing, counting or permitting exists twice. What is offered in the end (`src/ipam/pool-set.ts`) follows
 // from it and is not stored in it.
 
@@ -6,7 +7,7 @@ import { bitsOf, type Family, type IP, parseIP } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { parseEntry, type Range } from '../ip/range.ts'
 import { emptySet, type RangeSet, toRangeSet } from '../ip/range-set.ts'
-import { hasPausedAnnotation, type Identity, isDeleting, type Metadata } from './object.ts'
+import { hasPausedAnnotation, type Identity, identityKey, isDeleting, type Metadata } from './object.ts'
 import type { LabelSelector } from './selector.ts'
 
 export const strategies = ['lowestFree', 'random', 'leastRecentlyUsed'] as const
@@ -27,8 +28,12 @@ export interface Pool {
   /** As in an owner reference. */
   readonly apiVersion: string
   readonly metadata: Metadata
-  /** The scope of its holds' names; pools that share it can never give one address to two claims. */
+  /** What `spec.space` says; undefined where it says nothing. */
+  readonly spaceAsked: string | undefined
+  /** Pools that share it can never give one address to two claims. Empty while it is not decided (`src/ipam/joining.ts`). */
   readonly space: string
+  /** Its object offers addresses of the other family too. */
+  readonly isOneOfTwo: boolean
   readonly family: Family
   /** What is given out: single addresses (all bits of the family) or prefixes of this many bits. */
   readonly bits: number
@@ -36,7 +41,7 @@ export interface Pool {
   readonly prefix: number
   readonly addresses: RangeSet
   readonly excluded: RangeSet
-  /** Existing holders stay, nobody new gets any of these. */
+  /** Existing holders stay, no other claim gets any of these. */
   readonly draining: RangeSet
   readonly gateway: IP | undefined
   /** As its author wrote it: an IPAddress repeats it letter by letter. Empty if there is none. */
@@ -64,6 +69,8 @@ export interface PoolParts {
   readonly apiVersion: string
   readonly metadata: Metadata
   readonly space: string
+  readonly spaceAsked?: string | undefined
+  readonly isOneOfTwo?: boolean
   readonly family: Family
   readonly prefix: number
   readonly addresses: RangeSet
@@ -85,6 +92,8 @@ export interface PoolParts {
 
 export function poolOf(parts: PoolParts): Pool {
   return {
+    spaceAsked: undefined,
+    isOneOfTwo: false,
     bits: bitsOf(parts.family),
     draining: emptySet(parts.family),
     givesReserved: false,
@@ -100,6 +109,11 @@ export function poolOf(parts: PoolParts): Pool {
     isPaused: hasPausedAnnotation(parts.metadata),
     ...parts,
   }
+}
+
+/** One text per pool: that of its object, and the family where the object has both. */
+export function poolKey({ identity, family, isOneOfTwo }: Pick<Pool, 'identity' | 'family' | 'isOneOfTwo'>): string {
+  return isOneOfTwo ? `${identityKey(identity)} IPv${family}` : identityKey(identity)
 }
 
 // --- texts of a spec, judged; what is wrong with them goes to `faults` ---

@@ -8,8 +8,8 @@ import type { Pool } from './pool.ts'
 import { globalPrefixPoolKind, parsePrefixPool, prefixPoolKind, prefixToPool } from './prefix-pool.ts'
 import { isRecord } from './shape.ts'
 
-/** Every kind of pool that claims may name. */
-export const poolKinds: readonly VersionedKind[] = [
+/** The kinds of pool that come with Mooring, which writes their status and finalizer. */
+export const ownPoolKinds: readonly VersionedKind[] = [
   addressPoolKind,
   clusterAddressPoolKind,
   inClusterPoolKind,
@@ -18,15 +18,21 @@ export const poolKinds: readonly VersionedKind[] = [
   globalPrefixPoolKind,
 ]
 
-/** The kind that a reference names, if it is one of ours: claims on other pools are somebody else's business. */
-export function poolKindOf({ apiGroup, kind }: Pick<Identity, 'apiGroup' | 'kind'>): VersionedKind | undefined {
-  return poolKinds.find(known => known.group === apiGroup && known.kind === kind)
+/** The kind that a reference names, if it is one of these. */
+export function ownPoolKindOf({ apiGroup, kind }: Pick<Identity, 'apiGroup' | 'kind'>): VersionedKind | undefined {
+  return ownPoolKinds.find(known => known.group === apiGroup && known.kind === kind)
+}
+
+/** What an object offers, one pool per family. The kinds there are today have one family each. */
+export function toPools(object: unknown): readonly Pool[] | Malformed {
+  const pool = toPool(object)
+  return isMalformed(pool) ? pool : [pool]
 }
 
 export function toPool(object: unknown): Pool | Malformed {
   if (!isRecord(object)) return { malformed: 'a pool is an object' }
   const { apiVersion, kind } = object
-  const known = poolKinds.find(one => one.kind === kind && apiVersionOf(one) === apiVersion)
+  const known = ownPoolKinds.find(one => one.kind === kind && apiVersionOf(one) === apiVersion)
   switch (known) {
     case addressPoolKind:
     case clusterAddressPoolKind:

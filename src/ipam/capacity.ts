@@ -37,8 +37,8 @@ export function capacityOf(pool: Pool, index: SpaceIndex): Capacity {
   const drained = untaken(index, unkept, bits)
   const held = BigInt(taken.held)
   const quarantined = BigInt(taken.quarantined)
-  const used = index.heldOfPool(pool.identity)
-  const inRange = index.isOnlyPool(pool.identity) ? taken.held : index.heldFrom(pool.identity, offered, bits)
+  const used = index.heldOfPool(pool)
+  const inRange = index.isOnlyPool(pool) ? taken.held : index.heldFrom(pool, offered, bits)
   return {
     total,
     free: total - held - quarantined - reserved - drained,

@@ -29,7 +29,7 @@ const aWish = (wish: Partial<Wish> = {}): Wish => ({
   claim: claimOf('web'),
   namespaceLabels: {},
   owner: undefined,
-  settled: undefined,
+  keptFor: ['default/web', 'web'],
   requested: undefined,
   random: 0,
   ...wish,
@@ -139,27 +139,23 @@ describe('a claim that asks for an address', () => {
   })
 
   test('gets what the pool keeps for it, by name or by namespace and name', () => {
-    expect(said(choose(pool, index, aWish({ claim: claimOf('db-0', 'any') })))).toBe('take 10.0.0.50')
-    expect(said(choose(pool, index, aWish({ claim: claimOf('db-1', 'prod') })))).toBe('take 10.0.0.51')
-    expect(said(choose(pool, index, aWish({ claim: claimOf('db-1', 'dev') })))).toBe('take 10.0.0.2')
+    expect(said(choose(pool, index, aWish({ keptFor: ['any/db-0', 'db-0'] })))).toBe('take 10.0.0.50')
+    expect(said(choose(pool, index, aWish({ keptFor: ['prod/db-1', 'db-1'] })))).toBe('take 10.0.0.51')
+    expect(said(choose(pool, index, aWish({ claim: claimOf('new'), keptFor: ['dev/db-1', 'db-1'] })))).toBe(
+      'take 10.0.0.2',
+    )
+  })
+
+  test('gets what is kept under the first of its keys that has something', () => {
+    expect(said(choose(pool, index, aWish({ keptFor: ['02:00:5e:10:00:01', 'prod/db-1', 'db-0'] })))).toBe(
+      'take 10.0.0.51',
+    )
   })
 
   test('may ask for exactly what is kept for it, in any spelling, and for nothing else', () => {
     const v6 = aPool({ addresses: ['2001:db8::/64'], prefix: 64, preAllocations: { web: '2001:db8::0005' } })
     expect(said(choose(v6, new SpaceIndex(), aWish({ requested: '2001:DB8:0::5' })))).toBe('take 2001:db8::5')
     expect(said(choose(v6, new SpaceIndex(), aWish({ requested: '2001:db8::6' })))).toBe('RequestsConflict')
-  })
-})
-
-describe('a claim that lives at an address already', () => {
-  const pool = aPool({ addresses: ['10.0.0.0/24'], prefix: 24, excludedAddresses: ['10.0.0.7'] })
-
-  test.each(['10.0.0.7', '10.0.0.0', '10.9.9.9'])('keeps %s, although it would not be given out today', address => {
-    expect(said(choose(pool, new SpaceIndex(), aWish({ settled: ip(address) })))).toBe(`take ${address}`)
-  })
-
-  test('does not get what another holds by now', () => {
-    expect(said(choose(pool, holding(pool, '10.0.0.9'), aWish({ settled: ip('10.0.0.9') })))).toBe('AddressInUse')
   })
 })
 
@@ -177,6 +173,20 @@ describe('a claim that may not', () => {
     const index = new SpaceIndex()
     index.put(aHold(pool, '10.0.0.9', { claim: { ...clusterClaim, name: 'first' } }))
     expect(said(choose(pool, index, aWish({ claim: clusterClaim })))).toBe(reason)
+  })
+
+  test('reads how much its namespace may hold', () => {
+    const pool = aPool({ ...spec, quota: { perNamespace: 1 } })
+    expect(choose(pool, holding(pool, '10.0.0.9'), aWish())).toMatchObject({
+      message:
+        'namespace default already holds its quota of 1 address of ClusterAddressPool vms: delete a claim of it, or have ' +
+        'spec.quota.perNamespace raised',
+    })
+  })
+
+  test('waits while it is not decided which space its pool is in', () => {
+    const pool = aPool({ ...spec, space: 'blue' }, { kind: 'AddressPool', metadata: { namespace: 'default' } })
+    expect(said(choose(pool, new SpaceIndex(), aWish()))).toBe('SpaceNotOffered')
   })
 
   test('is not counted against what others hold', () => {

@@ -1,10 +1,9 @@
 // Which address a claim gets. Pure: the same pool, index and wish give the same answer, and an answer takes nothing; the
 // Hold that is then created does. In this order:
 //
-//   an address the claim lives at already    only what another holds is refused: a machine may be using it right now
 //   whether the claim may have anything      permit.ts
 //   the address kept for it, or asked for    that one or none: something else would not be what was asked for
-//   what it left in quarantine               so that whoever comes back finds its own address
+//   what it left in quarantine               so that a claim, or whom it serves, finds its own address again
 //   the pool's strategy
 //
 // Never proposed to a stranger: what is held, quarantined, excluded, reserved, the gateway, kept for another, draining.
@@ -25,8 +24,11 @@ import { parseWish } from './wish.ts'
 export interface Wish extends Applicant {
   /** Whom the claim serves, where that is known and outlives the claim. */
   readonly owner: Identity | undefined
-  /** Where the claim lives already: its stored choice, or an IPAddress that was there before. Without it, undefined. */
-  readonly settled: IP | undefined
+  /**
+   * The keys under which the pool's reservations may be kept for this claim, the first that has one counts: its name, with or
+   * without its namespace, the MAC address or the node it is for.
+   */
+  readonly keptFor: readonly string[]
   /** What the claim's author asked for, as typed. */
   readonly requested: string | undefined
   /** In [0, 1). */
@@ -37,18 +39,12 @@ export interface Wish extends Applicant {
 export type Choice = ({ readonly kind: 'take' | 'retake' } & Block) | Refusal
 
 export function choose(pool: Pool, index: SpaceIndex, wish: Wish): Choice {
-  if (wish.settled !== undefined) return takeSettled(pool, index, wish, wish.settled)
   const refusal = whyNotPermitted(pool, index, wish)
   if (refusal !== undefined) return refusal
   const named = namedAddress(pool, wish)
   if (named?.kind === 'refused') return named
   if (named !== undefined) return takeNamed(pool, index, wish, named)
   return retakeOwn(pool, index, wish) ?? byStrategy(pool, index, wish)
-}
-
-function takeSettled(pool: Pool, index: SpaceIndex, wish: Wish, ip: IP): Choice {
-  if (ip.family !== pool.family) return wrongFamily(pool, toIPText(ip))
-  return takeUnlessTaken(index, wish, { ip, bits: pool.bits })
 }
 
 /** The address that must be it: kept for this claim by the pool's admin, or asked for by the claim's author. */
@@ -67,9 +63,10 @@ function namedAddress(
   return ip === undefined ? undefined : { kind: 'named', isKept: kept !== undefined, ip, bits: pool.bits }
 }
 
-function keptFor({ reservations }: Pool, { claim }: Wish): IP | undefined {
+function keptFor({ reservations }: Pool, { keptFor }: Wish): IP | undefined {
   if (reservations.size === 0) return undefined
-  return reservations.get(`${claim.namespace}/${claim.name}`) ?? reservations.get(claim.name)
+  const key = keptFor.find(one => reservations.has(one))
+  return key === undefined ? undefined : reservations.get(key)
 }
 
 function parseRequest(pool: Pool, text: string): IP | Refusal {

@@ -1,33 +1,41 @@
-// The in-memory view of the whole ledger: one index per space, made when the first hold or question comes.
+// The in-memory view of the whole ledger: one index per space that something is held in.
 
 import type { IndexedHold } from './space-index.ts'
 import { SpaceIndex } from './space-index.ts'
 
 export type LedgerHold = IndexedHold & { readonly space: string }
 
+/** An empty space still remembers what was released when: so many of them are kept, those that became empty last. */
+const emptySpacesMax = 1_000
+
 export class LedgerIndex {
   readonly #spaces = new Map<string, SpaceIndex>()
+  /** In the order in which they became empty. */
+  readonly #empty = new Set<string>()
 
-  /** The index of a space; of one that nobody holds anything in, an empty one. */
+  /**
+   * The index of a space; of a space in which nothing is held, an empty one. Good until the next hold is put or removed:
+   * a space that becomes empty may get another index afterwards.
+   */
   spaceOf(space: string): SpaceIndex {
-    const index = this.#spaces.get(space)
-    if (index !== undefined) return index
-    const made = new SpaceIndex()
-    this.#spaces.set(space, made)
-    return made
+    return this.#spaces.get(space) ?? new SpaceIndex()
   }
 
   put(hold: LedgerHold): void {
-    this.spaceOf(hold.space).put(hold)
+    const index = this.spaceOf(hold.space)
+    this.#spaces.set(hold.space, index)
+    this.#empty.delete(hold.space)
+    index.put(hold)
   }
 
-  /** `releasedAt`: milliseconds, for a hold that went without a quarantine. */
-  remove({ space, ip, bits }: Pick<LedgerHold, 'space' | 'ip' | 'bits'>, releasedAt = 0): void {
-    this.#spaces.get(space)?.remove({ ip, bits }, releasedAt)
-  }
-
-  /** Forgets spaces in which nothing is held; who asks again gets a new one. */
-  tidy(): void {
-    for (const [space, index] of this.#spaces) if (index.size === 0) this.#spaces.delete(space)
+  remove({ space, ip, bits }: Pick<LedgerHold, 'space' | 'ip' | 'bits'>): void {
+    const index = this.#spaces.get(space)
+    index?.remove({ ip, bits })
+    if (index === undefined || index.size > 0) return
+    this.#empty.add(space)
+    const [oldest] = this.#empty
+    if (this.#empty.size <= emptySpacesMax || oldest === undefined) return
+    this.#empty.delete(oldest)
+    this.#spaces.delete(oldest)
   }
 }

@@ -5,7 +5,7 @@
 
 import { type Identity, identityKey } from '../api/object.ts'
 import type { Pool } from '../api/pool.ts'
-import { spaceOfPool } from '../api/space.ts'
+import { spaceOfNamespace, spaceOfPool } from '../api/space.ts'
 import { difference, intersection, isEmpty, type RangeSet } from '../ip/range-set.ts'
 
 export interface Overlap {
@@ -24,13 +24,26 @@ export function overlapsOf(pool: Pool, others: Iterable<Pool>): Overlap[] {
     if (identityKey(other.identity) === mine || other.family !== pool.family || !mayMeet(pool, other)) continue
     const addresses = intersection(listed(pool), listed(other))
     if (isEmpty(addresses)) continue
-    overlaps.push({ other: other.identity, addresses, sharesSpace: pool.space === other.space })
+    overlaps.push({ other: other.identity, addresses, sharesSpace: isSameSpace(pool, other) })
   }
   return overlaps.sort((a, b) => (identityKey(a.other) < identityKey(b.other) ? -1 : 1))
 }
 
 function mayMeet(one: Pool, other: Pool): boolean {
-  return one.space === other.space || isOwnSpace(one) || isOwnSpace(other)
+  return isSameSpace(one, other) || isOwnSpace(one) || isOwnSpace(other)
+}
+
+/** A pool whose space is not decided yet gets one of two; two such pools of a namespace get the same. */
+function isSameSpace(one: Pool, other: Pool): boolean {
+  if (one.space === '' && other.space === '') {
+    return one.spaceAsked === other.spaceAsked && one.identity.namespace === other.identity.namespace
+  }
+  return possibleSpaces(one).some(space => possibleSpaces(other).includes(space))
+}
+
+function possibleSpaces({ space, spaceAsked, identity }: Pool): readonly string[] {
+  if (space !== '' || spaceAsked === undefined) return [space]
+  return [spaceAsked, spaceOfNamespace(identity.namespace, spaceAsked)]
 }
 
 const isOwnSpace = ({ space, identity }: Pool): boolean => space === spaceOfPool(identity)

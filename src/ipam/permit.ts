@@ -1,7 +1,7 @@
-// Who may take something new from a pool. Every answer rests on what the pool's admin wrote and on the ledger, never on
-// what the claim says about itself. What a claim already holds is not asked about here: it keeps that.
+// Which claims may take something new from a pool. Every answer rests on what the pool's admin wrote and on the ledger, never
+// on what the claim says about itself. What a claim already holds is not asked about here: it keeps that.
 
-import type { ClaimReference } from '../api/hold.ts'
+import type { ClaimReference } from '../api/lock.ts'
 import { pausedAnnotation } from '../api/names.ts'
 import type { Pool, Quota } from '../api/pool.ts'
 import { selects } from '../api/selector.ts'
@@ -24,6 +24,10 @@ export function whyNotPermitted(pool: Pool, index: SpaceIndex, applicant: Applic
     const why = `${poolText(pool.identity)} is paused`
     return refuse('PoolPaused', `${why}: it serves again when the annotation ${pausedAnnotation} is removed`)
   }
+  if (pool.space === '') {
+    const why = `${poolText(pool.identity)} asks for the space ${pool.spaceAsked}, and it is not decided yet whether it joins it`
+    return refuse('SpaceNotOffered', `${why}: the claim is served once status.space of the pool says which it is`)
+  }
   return whyNotAllowed(pool, applicant) ?? whyOverQuota(pool, index, applicant)
 }
 
@@ -37,15 +41,16 @@ function whyNotAllowed(pool: Pool, { claim, namespaceLabels }: Applicant): Refus
 function whyOverQuota(pool: Pool, index: SpaceIndex, { claim }: Applicant): Refusal | undefined {
   const { perNamespace, perCluster } = pool.quota
   const { namespace, clusterName } = claim
-  if (perNamespace !== undefined && index.heldOfNamespace(pool.identity, namespace) >= perNamespace) {
+  if (perNamespace !== undefined && index.heldOfNamespace(pool, namespace) >= perNamespace) {
     return overQuota(pool, `namespace ${namespace}`, perNamespace, 'perNamespace')
   }
   if (perCluster === undefined || clusterName === undefined) return undefined
-  if (index.heldOfCluster(pool.identity, namespace, clusterName) < perCluster) return undefined
+  if (index.heldOfCluster(pool, namespace, clusterName) < perCluster) return undefined
   return overQuota(pool, `cluster ${clusterName}`, perCluster, 'perCluster')
 }
 
 function overQuota({ identity }: Pool, tenant: string, most: number, field: keyof Quota): Refusal {
-  const why = `${tenant} may hold ${most} addresses of ${poolText(identity)} and does`
+  const what = most === 1 ? '1 address' : `${most} addresses`
+  const why = `${tenant} already holds its quota of ${what} of ${poolText(identity)}`
   return refuse('QuotaReached', `${why}: delete a claim of it, or have spec.quota.${field} raised`)
 }

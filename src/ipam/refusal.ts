@@ -1,5 +1,5 @@
 // Why a claim gets no address, as a closed list: what each means to a machine, and one sentence that tells a person what to
-// do about it. A sentence names nothing that its reader may not see: who else holds an address is not told. It holds no
+// do about it. A sentence names nothing that its reader may not see: which other claim holds an address is not told. It holds no
 // counts either, for what it says is stored on every claim that waits, and must not change with every other claim's luck.
 
 import type { Identity } from '../api/object.ts'
@@ -10,6 +10,7 @@ export type RefusalReason =
   | 'PoolDeleting'
   | 'PoolPaused'
   | 'NamespaceNotAllowed'
+  | 'SpaceNotOffered'
   | 'QuotaReached'
   | 'PoolExhausted'
   | 'NotAnAddress'

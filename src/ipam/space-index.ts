@@ -15,7 +15,7 @@ import type { Ends, PoolSet } from './pool-set.ts'
 import { RangeSearch } from './range-search.ts'
 import { ReleaseOrder } from './release-order.ts'
 import { NarrowNumbers, type TaggedNumbers, WideNumbers } from './tagged-numbers.ts'
-import { Tallies } from './tallies.ts'
+import { type CountedPool, Tallies } from './tallies.ts'
 
 /** What of a hold matters here. */
 export type IndexedHold = Pick<Hold, 'ip' | 'bits' | 'pool' | 'claim' | 'owner' | 'state' | 'since'>
@@ -70,7 +70,7 @@ export class SpaceIndex {
   put(hold: IndexedHold): void {
     const plane = this.#planeOf(hold.ip.family, hold.bits) ?? this.#addPlane(hold.ip.family, hold.bits)
     const isQuarantined = hold.state === 'quarantined'
-    const tag = this.#tallies.enter(hold.pool, hold.claim.namespace, hold.claim.clusterName ?? '', isQuarantined)
+    const tag = this.#tallies.enter(hold.pool, hold.ip.family, hold.claim, isQuarantined)
     const before = plane.setTag(hold.ip, tag)
     if (before !== 0) {
       this.#tallies.leave(before)
@@ -140,7 +140,7 @@ export class SpaceIndex {
   }
 
   /** How many of these blocks are held from this pool: in a shared space some may be another's. */
-  heldFrom(pool: Identity, blocks: RangeSet, bits: number): number {
+  heldFrom(pool: CountedPool, blocks: RangeSet, bits: number): number {
     const plane = this.#planeOf(blocks.family, bits)
     if (plane === undefined) return 0
     const isOfPool = this.#tallies.tagsOf(pool)
@@ -148,24 +148,20 @@ export class SpaceIndex {
   }
 
   /** All that is held from a pool, wherever it lies. */
-  heldOfPool(pool: Identity): number {
+  heldOfPool(pool: CountedPool): number {
     return this.#tallies.ofPool(pool).held
   }
 
-  quarantinedOfPool(pool: Identity): number {
-    return this.#tallies.ofPool(pool).quarantined
-  }
-
-  heldOfNamespace(pool: Identity, namespace: string): number {
+  heldOfNamespace(pool: CountedPool, namespace: string): number {
     return this.#tallies.ofNamespace(pool, namespace)
   }
 
-  heldOfCluster(pool: Identity, namespace: string, clusterName: string): number {
+  heldOfCluster(pool: CountedPool, namespace: string, clusterName: string): number {
     return this.#tallies.ofCluster(pool, namespace, clusterName)
   }
 
   /** Whether all that is held in the space is held from this pool. */
-  isOnlyPool(pool: Identity): boolean {
+  isOnlyPool(pool: CountedPool): boolean {
     return this.#tallies.isOnlyPool(pool)
   }
 

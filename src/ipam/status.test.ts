@@ -5,9 +5,8 @@ import { parseIP } from '../ip/address.ts'
 import { orThrow } from '../ip/malformed.ts'
 import { capacityOf } from './capacity.ts'
 import { overlapsOf } from './overlap.ts'
-import { refuse } from './refusal.ts'
 import { SpaceIndex } from './space-index.ts'
-import { conditionsOfPool, readyOfClaim, statusOfPool } from './status.ts'
+import { conditionsOfPool, statusOfPool } from './status.ts'
 
 const now = '2030-01-01T00:00:00Z'
 const later = '2030-01-01T01:00:00Z'
@@ -175,31 +174,5 @@ describe('a pool says', () => {
     const pool = aPool({ addresses: ['10.0.0.10'], prefix: 24 }, { kind: 'InClusterIPPool' })
     const seen = seenOf(pool, holding(pool, '10.0.0.10', '10.0.1.1', '10.0.1.2'))
     expect(statusOfPool(seen, [], now)).toMatchObject({ ipAddresses: { total: 1, free: 0, used: 3, outOfRange: 2 } })
-  })
-})
-
-describe('a claim says', () => {
-  const pool = aPool(spec).identity
-
-  test('what it holds', () => {
-    expect(readyOfClaim({ kind: 'bound', address: '10.0.0.10', pool }, 1)).toEqual({
-      type: 'Ready',
-      status: 'True',
-      reason: 'AddressAllocated',
-      message: '10.0.0.10 of AddressPool default/vms is held by this claim',
-      observedGeneration: 1,
-    })
-  })
-
-  test.each([
-    ['PoolNotFound', 'PoolNotReady'],
-    ['PoolMalformed', 'PoolNotReady'],
-    ['PoolDeleting', 'PoolNotReady'],
-    ['PoolPaused', 'PoolNotReady'],
-    ['PoolExhausted', 'PoolExhausted'],
-    ['AddressInUse', 'AllocationFailed'],
-    ['QuotaReached', 'AllocationFailed'],
-  ] as const)('%s in the word that others know for it: %s', (reason, word) => {
-    expect(readyOfClaim(refuse(reason, 'why'), 1)).toMatchObject({ status: 'False', reason: word, message: 'why' })
   })
 })

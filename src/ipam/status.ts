@@ -1,47 +1,14 @@
-// What is said about a claim and about a pool, computed whole from what was seen: the same seen, the same bytes. Only when
+// What is said about a pool, computed whole from what was seen: the same seen, the same bytes. Only when
 // a condition came about depends on what was said before (`setCondition`).
 
 import { addressPoolKind, clusterAddressPoolKind } from '../api/address-pool.ts'
 import { type Condition, type ConditionFact, setCondition } from '../api/condition.ts'
-import { claimReasons, mooringGroup, readyCondition } from '../api/names.ts'
-import type { Identity } from '../api/object.ts'
+import { mooringGroup, readyCondition } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
 import { toRangeText } from '../ip/range.ts'
 import type { Capacity } from './capacity.ts'
 import type { Overlap } from './overlap.ts'
-import { poolText, type Refusal, type RefusalReason } from './refusal.ts'
-
-// --- claims ---
-
-export type ClaimOutcome = { readonly kind: 'bound'; readonly address: string; readonly pool: Identity } | Refusal
-
-/** The claim's Ready, with the reasons that Cluster API's consumers know; the message says precisely what is wrong. */
-export function readyOfClaim(outcome: ClaimOutcome, generation: number): ConditionFact {
-  const isBound = outcome.kind === 'bound'
-  return {
-    type: readyCondition,
-    status: isBound ? 'True' : 'False',
-    reason: isBound ? claimReasons.allocated : claimReason(outcome.reason),
-    message: isBound ? `${outcome.address} of ${poolText(outcome.pool)} is held by this claim` : outcome.message,
-    ...(generation > 0 ? { observedGeneration: generation } : {}),
-  }
-}
-
-function claimReason(reason: RefusalReason): string {
-  switch (reason) {
-    case 'PoolNotFound':
-    case 'PoolMalformed':
-    case 'PoolDeleting':
-    case 'PoolPaused':
-      return claimReasons.poolNotReady
-    case 'PoolExhausted':
-      return claimReasons.poolExhausted
-    default:
-      return claimReasons.failed
-  }
-}
-
-// --- pools ---
+import { poolText } from './refusal.ts'
 
 export interface PoolSeen {
   readonly pool: Pool
@@ -134,7 +101,7 @@ function overlapText(pool: Pool, { other, addresses }: Overlap): string {
 
 function drainOf({ capacity }: PoolSeen): ConditionFact {
   if (capacity.drainingHeld === 0n) {
-    const message = 'nobody holds an address of spec.draining any more: it can be taken out of the pool'
+    const message = 'no claim holds an address of spec.draining any more: it can be taken out of the pool'
     return { type: 'Drained', status: 'True', reason: 'NoHolders', message }
   }
   const message = `${capacity.drainingHeld} addresses of spec.draining are still held`

@@ -3,6 +3,13 @@
 // given up and used again when the last hold under it leaves.
 
 import { type Identity, identityKey } from '../api/object.ts'
+import type { Family } from '../ip/address.ts'
+
+/** A pool as it is counted: one that offers both families counts each by itself. */
+export interface CountedPool {
+  readonly identity: Identity
+  readonly family: Family
+}
 
 interface PoolCount {
   held: number
@@ -33,12 +40,18 @@ export class Tallies {
   readonly #namespaces = new Map<string, NamespaceCount>()
   // One controller enters thousands of holds for one namespace in a row.
   #lastPool: Identity | undefined
+  #lastFamily: Family = 4
   #lastNamespace = ''
   #lastCluster = ''
   #lastNumber = 0
 
-  enter(pool: Identity, namespace: string, clusterName: string, isQuarantined: boolean): number {
-    const number = this.#numberOf(pool, namespace, clusterName)
+  enter(
+    pool: Identity,
+    family: Family,
+    { namespace, clusterName = '' }: { readonly namespace: string; readonly clusterName?: string },
+    isQuarantined: boolean,
+  ): number {
+    const number = this.#numberOf(pool, family, namespace, clusterName)
     this.#count(number, isQuarantined, 1)
     return number * 2 + (isQuarantined ? 1 : 0)
   }
@@ -47,39 +60,40 @@ export class Tallies {
     this.#count(tag >>> 1, (tag & 1) === 1, -1)
   }
 
-  ofPool(pool: Identity): Readonly<PoolCount> {
-    return this.#pools.get(identityKey(pool)) ?? { held: 0, quarantined: 0 }
+  ofPool(pool: CountedPool): Readonly<PoolCount> {
+    return this.#pools.get(countedKey(pool)) ?? { held: 0, quarantined: 0 }
   }
 
-  ofNamespace(pool: Identity, namespace: string): number {
-    return this.#namespaces.get(namespaceKey(identityKey(pool), namespace))?.held ?? 0
+  ofNamespace(pool: CountedPool, namespace: string): number {
+    return this.#namespaces.get(namespaceKey(countedKey(pool), namespace))?.held ?? 0
   }
 
-  ofCluster(pool: Identity, namespace: string, clusterName: string): number {
-    const number = this.#numbers.get(clusterKey(identityKey(pool), namespace, clusterName)) ?? 0
+  ofCluster(pool: CountedPool, namespace: string, clusterName: string): number {
+    const number = this.#numbers.get(clusterKey(countedKey(pool), namespace, clusterName)) ?? 0
     return this.#tallies[number]?.held ?? 0
   }
 
-  isOnlyPool(pool: Identity): boolean {
-    return this.#pools.size === 0 || (this.#pools.size === 1 && this.#pools.has(identityKey(pool)))
+  isOnlyPool(pool: CountedPool): boolean {
+    return this.#pools.size === 0 || (this.#pools.size === 1 && this.#pools.has(countedKey(pool)))
   }
 
   /** Tells whether a tag is of this pool. Good until the next hold is entered or leaves. */
-  tagsOf(pool: Identity): (tag: number) => boolean {
-    const key = identityKey(pool)
+  tagsOf(pool: CountedPool): (tag: number) => boolean {
+    const key = countedKey(pool)
     return tag => this.#tallies[tag >>> 1]?.pool === key
   }
 
-  #numberOf(pool: Identity, namespace: string, clusterName: string): number {
+  #numberOf(pool: Identity, family: Family, namespace: string, clusterName: string): number {
     if (
       this.#lastNumber !== 0 &&
       pool === this.#lastPool &&
+      family === this.#lastFamily &&
       namespace === this.#lastNamespace &&
       clusterName === this.#lastCluster
     ) {
       return this.#lastNumber
     }
-    const key = identityKey(pool)
+    const key = countedKey({ identity: pool, family })
     const tallyKey = clusterKey(key, namespace, clusterName)
     let number = this.#numbers.get(tallyKey)
     if (number === undefined) {
@@ -88,6 +102,7 @@ export class Tallies {
       this.#numbers.set(tallyKey, number)
     }
     this.#lastPool = pool
+    this.#lastFamily = family
     this.#lastNamespace = namespace
     this.#lastCluster = clusterName
     this.#lastNumber = number
@@ -128,7 +143,8 @@ export class Tallies {
   }
 }
 
-// No name has a space in it, so parts joined by one cannot be mistaken for each other.
+// No name has a blank in it, so parts joined by one cannot be mistaken for each other.
+const countedKey = ({ identity, family }: CountedPool): string => `${family} ${identityKey(identity)}`
 const namespaceKey = (pool: string, namespace: string): string => `${pool} ${namespace}`
 const clusterKey = (pool: string, namespace: string, clusterName: string): string =>
   `${pool} ${namespace} ${clusterName}`

@@ -5,10 +5,12 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { parseHold, toHoldObject } from '../../src/api/hold.ts'
+import { parseMACHold, toMACHoldObject } from '../../src/api/mac-hold.ts'
 import { toPool } from '../../src/api/to-pool.ts'
 import { checkCRD, warnAboutCRD } from '../../src/apiserver/crd/check.ts'
 import type { KubeObject } from '../../src/apiserver/object.ts'
 import { bitsOf, parseIP } from '../../src/ip/address.ts'
+import { parseMAC } from '../../src/ip/mac.ts'
 import { orThrow } from '../../src/ip/malformed.ts'
 import { aWorld, type World } from '../harness/world.ts'
 
@@ -78,7 +80,8 @@ const badSpecs: readonly (readonly [kind: string, spec: Record<string, unknown>,
       ] as const,
   ),
   ['AddressPool', { addresses: ['10.0.0.1'], prefix: 24, strategy: 'best' }, 'Unsupported value: "best"'],
-  ['AddressPool', { addresses: ['10.0.0.1'], prefix: 24, space: 'a.b' }, 'spec.space'],
+  ['AddressPool', { addresses: ['10.0.0.1'], prefix: 24, space: '-a' }, 'spec.space'],
+  ['ClusterAddressPool', { addresses: ['10.0.0.1'], prefix: 24, space: 'team-a/blue' }, 'spec.space'],
   ['AddressPool', { addresses: ['10.0.0.1'], prefix: 24, draining: ['fd00::/64'] }, 'draining addresses are of mixed'],
   ['AddressPool', { addresses: ['10.0.0.1'], prefix: 24, preAllocations: { a: 'fd00::1' } }, 'pre-allocated addresses'],
   ['InClusterPrefixPool', { prefixes: [] }, 'prefixes is required'],
@@ -108,12 +111,20 @@ const otherNames = [
 
 const mergePatch = 'application/merge-patch+json'
 
-function aHold(address: string) {
+function aHold(address: string, space = 'blue') {
   const pool = { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'default', name: 'vms' }
   const claim = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'IPAddressClaim', namespace: 'default', name: 'c', uid: 'u' }
   const ip = orThrow(parseIP(address))
-  const spec = { space: 'blue', ip, bits: bitsOf(ip.family), pool, claim, owner: undefined }
+  const spec = { space, ip, bits: bitsOf(ip.family), pool, claim, owner: undefined }
   return toHoldObject(spec, '2030-01-01T00:00:00Z')
+}
+
+function aMACHold(space: string) {
+  const { spec } = aHold('10.0.0.9')
+  const claim = { namespace: '', ...spec.claimRef, part: 'eth0' }
+  const mac = orThrow(parseMAC('0a:58:c0:a8:01:05'))
+  const pool = { namespace: '', ...spec.poolRef }
+  return toMACHoldObject({ space, mac, pool, claim, owner: { ...claim, uid: 'o' } }, '2030-01-01T00:00:00Z')
 }
 
 describe('the kinds we define', () => {
@@ -192,6 +203,24 @@ describe('the kinds we define', () => {
         const misnamed = { ...hold, metadata: { name: `${name}.blue` } }
         const answer = await world.admin.request('POST', pathOf(hold), misnamed)
         expect([answer.code, answer.body.message]).toEqual([422, expect.stringContaining('must be named after')])
+      }
+    },
+  )
+
+  test.each(['blue', 'cluster_udn_blue', 'team-a/blue', 'AddressPool.mooring.dev/default/vms', `A${'b'.repeat(252)}`])(
+    'in the space %s a hold of either kind is accepted as the ledger writes it, and not in the name of another space',
+    async space => {
+      const world = await aWorldWithKinds()
+      for (const hold of [aHold('10.0.0.9', space), aMACHold(space)]) {
+        const { code, text, body } = await world.admin.request('POST', pathOf(hold), hold)
+        expect(code, text).toBe(201)
+        const read = hold.kind === 'Hold' ? parseHold(body) : parseMACHold(body)
+        expect(read).toMatchObject({ space, heldSince: '2030-01-01T00:00:00Z' })
+        const [address = ''] = hold.metadata.name.split('.')
+        for (const name of [`${address}.red`, `${address}.red.blue`, 'mac-0a-58-c0-a8-01-06.blue']) {
+          const answer = await world.admin.request('POST', pathOf(hold), { ...hold, metadata: { name } })
+          expect([answer.code, answer.body.message]).toEqual([422, expect.stringContaining('must be named after')])
+        }
       }
     },
   )

@@ -76,7 +76,7 @@ function ledgerSeenBy(claim: IPAddressClaim, { ledger, caches, random }: World):
         claim: claimReference(claim),
         namespaceLabels: namespace && (namespace.metadata.labels ?? {}),
         owner: ownerOf(claim),
-        settled: undefined,
+        keptFor: [keyOfClaim(claim), claim.metadata.name],
         requested: claim.requested,
         random: random(),
       })

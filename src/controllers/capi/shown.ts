@@ -71,7 +71,7 @@ function showChoice(caches: Seen, ledger: Ledger, change: Change<KubeObject>): v
 function placeOf(address: string, identity: Identity, caches: Seen): Pick<Showing, 'pool' | 'space' | 'ip' | 'bits'> {
   const pool = findPool(caches, identity)
   const ip = parseIP(address)
-  if (pool === undefined || isMalformed(ip) || ip.family !== pool.family)
+  if (pool === undefined || pool.space === '' || isMalformed(ip) || ip.family !== pool.family)
     return { pool: identity, space: '', ip: undefined, bits: 0 }
   const { space, bits } = pool
   return { pool: pool.identity, space, ip: firstIP({ ip, bits }), bits }

@@ -2,11 +2,11 @@
 
 import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
-import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
+import { type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
+import type { Owner } from '../../api/lock.ts'
 import { protectAddressFinalizer, releaseAddressFinalizer } from '../../api/names.ts'
 import type { Identity } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
-import { poolKindOf } from '../../api/to-pool.ts'
 import { isSameIP, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
@@ -72,16 +72,13 @@ export function chose({ choice }: IPAddressClaim, { ip, bits }: Hold): boolean {
 }
 
 /** The pool that an IPAddress names, if it is of a kind that Mooring serves. */
-export function poolOfReport({ poolRef, metadata }: Pick<IPAddress, 'poolRef' | 'metadata'>): Identity | undefined {
-  const kind = poolKindOf(poolRef)
-  return kind && { ...poolRef, namespace: kind.isNamespaced ? metadata.namespace : '' }
-}
+export const poolOfReport = (report: Pick<IPAddress, 'poolRef' | 'metadata'>): Identity | undefined => poolOfClaim(report)
 
 /** The object a claim is made for outlives it: a machine that is rebuilt may have its address back. */
-export function ownerOf({ metadata }: IPAddressClaim): Identity | undefined {
+export function ownerOf({ metadata }: IPAddressClaim): Owner | undefined {
   const owner = metadata.ownerReferences.find(({ controller }) => controller === true) ?? metadata.ownerReferences[0]
   if (owner === undefined) return undefined
   const slash = owner.apiVersion.indexOf('/')
   const apiGroup = slash < 0 ? '' : owner.apiVersion.slice(0, slash)
-  return { apiGroup, kind: owner.kind, namespace: metadata.namespace, name: owner.name }
+  return { apiGroup, kind: owner.kind, namespace: metadata.namespace, name: owner.name, uid: owner.uid }
 }

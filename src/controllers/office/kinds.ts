@@ -1,6 +1,6 @@
 // The kinds that the office itself reads and writes, as a client needs to know them. What their objects mean is in `src/api`.
 
-import { poolKinds as apiPoolKinds } from '../../api/to-pool.ts'
+import { ownPoolKinds } from '../../api/to-pool.ts'
 import { defineKind, type Kind, type KubeObject } from '../../kube/object.ts'
 
 export const holds = defineKind<KubeObject>({
@@ -20,6 +20,6 @@ export const namespaces = defineKind<KubeObject>({
 })
 
 /** In the order of `src/api/to-pool.ts`. */
-export const pools: readonly Kind[] = apiPoolKinds.map(({ group, version, plural, kind, isNamespaced }) =>
+export const pools: readonly Kind[] = ownPoolKinds.map(({ group, version, plural, kind, isNamespaced }) =>
   defineKind<KubeObject>({ group, versions: [version], plural, kind, namespaced: isNamespaced }),
 )

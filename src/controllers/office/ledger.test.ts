@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type HoldState, parseHold, toHoldObject } from '../../api/hold.ts'
+import { parseHold, toHoldObject } from '../../api/hold.ts'
+import type { LockState } from '../../api/lock.ts'
 import { parseIP } from '../../ip/address.ts'
 import { orThrow } from '../../ip/malformed.ts'
 import { Ledger, type LedgerChange, type Showing } from './ledger.ts'
@@ -8,7 +9,7 @@ const pool = { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', n
 const other = { ...pool, name: 'servers' }
 const ip = orThrow(parseIP('10.0.0.1'))
 
-function aHold(state: HoldState = 'held', from = pool) {
+function aHold(state: LockState = 'held', from = pool) {
   const claim = { apiGroup: 'example.org', kind: 'Wish', namespace: 'lab', name: 'web', uid: 'u-1' }
   const object = toHoldObject({ space: 'main', ip, bits: 32, pool: from, claim, owner: undefined }, '')
   return orThrow(parseHold({ ...object, status: { state, since: '', until: '' } }))

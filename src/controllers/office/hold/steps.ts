@@ -2,7 +2,8 @@
 // holds, whichever desk they are for. Every write carries the version it was decided on; a refusal is thrown, and means: look
 // again from the beginning. What a write answers is put into the cache at once, so that the next pass of this process sees it.
 
-import { type Hold, type HoldSpec, toHoldObject, toQuarantinePatch, toRetakePatch } from '../../../api/hold.ts'
+import { type Hold, type HoldSpec, toHoldObject, toRetakePatch } from '../../../api/hold.ts'
+import { toQuarantinePatch } from '../../../api/lock.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import type { Cache } from '../../../kube/cache.ts'
 import type { Client } from '../../../kube/client.ts'
@@ -54,7 +55,7 @@ export async function renewHold(world: HoldWorld, hold: Hold): Promise<void> {
 
 /** T3: out of quarantine, by its former owner. */
 export async function regainHold(world: HoldWorld, hold: Hold, spec: HoldSpec): Promise<void> {
-  const patch = toRetakePatch(spec, timestamp(world.clock))
+  const patch = toRetakePatch(spec, hold, timestamp(world.clock))
   const metadata = { labels: { [claimUidLabel]: spec.claim.uid }, finalizers: withFinalizer(hold, holdFinalizer) }
   await patchHold(world, hold, { ...patch, metadata })
 }
@@ -63,7 +64,8 @@ export async function regainHold(world: HoldWorld, hold: Hold, spec: HoldSpec): 
 export async function parkHold(world: HoldWorld, spec: HoldSpec, restSeconds: number): Promise<void> {
   const { client, clock, caches } = world
   const object = toHoldObject(spec, timestamp(clock))
-  const { status } = toQuarantinePatch(timestamp(clock), timestamp(clock, restSeconds * 1000))
+  const resting = toQuarantinePatch(timestamp(clock), timestamp(clock, restSeconds * 1000))
+  const status = { ...object.status, ...resting.status }
   try {
     caches.holds.learn(await client.create(holds, { ...object, status } as KubeObject))
   } catch (error) {

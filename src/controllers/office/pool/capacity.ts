@@ -13,7 +13,7 @@ import { protectPoolFinalizer } from '../../../api/names.ts'
 import { apiVersionOf, type Identity, identityKey, parseIdentityKey } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { isRecord, shapeOf } from '../../../api/shape.ts'
-import { poolKindOf } from '../../../api/to-pool.ts'
+import { ownPoolKindOf } from '../../../api/to-pool.ts'
 import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
 import { type Capacity, capacityOf } from '../../../ipam/capacity.ts'
 import type { SpaceDecision } from '../../../ipam/joining.ts'
@@ -257,7 +257,7 @@ async function settle(
 }
 
 function tell(identity: Identity, { metadata }: KubeObject, news: readonly Telling[], { recorder }: PoolWorld): void {
-  const known = poolKindOf(identity)
+  const known = ownPoolKindOf(identity)
   const apiVersion = known === undefined ? identity.apiGroup : apiVersionOf(known)
   const about = { apiVersion, kind: identity.kind, metadata }
   for (const telling of news) recorder.event({ about, action: 'Count', ...telling })

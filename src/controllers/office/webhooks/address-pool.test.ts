@@ -20,9 +20,10 @@ describe('a spec that is wrong', () => {
   test.each<[string, Spec, string]>([
     ['lists nothing', { ...good, addresses: [] }, 'spec.addresses: Invalid value: []: addresses is required'],
     [
-      'names a space with a dot',
-      { ...good, space: 'a.b' },
-      'spec.space: Invalid value: "a.b": a space is named by lower-case letters, digits and "-"',
+      'names a space that no network can be called',
+      { ...good, space: '-a' },
+      'spec.space: Invalid value: "-a": begin with a letter or digit, go on with letters, digits, "_", "." and "-"; or ' +
+        'write the key of a pool, Kind.group/name',
     ],
     [
       'has a strategy that nobody knows',

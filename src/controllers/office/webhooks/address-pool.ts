@@ -5,8 +5,8 @@ import type { Ruling } from '../../../admission/ruling.ts'
 import { type Fields, fieldOf, specOf, textAt, textsAt } from '../../../admission/spec.ts'
 import { overlapPolicies, type Pool, strategies } from '../../../api/pool.ts'
 import { isRecord } from '../../../api/shape.ts'
-import { isSpaceName } from '../../../api/space.ts'
-import { poolKindOf } from '../../../api/to-pool.ts'
+import { isSpaceName, spaceNameAdvice } from '../../../api/space.ts'
+import { ownPoolKindOf } from '../../../api/to-pool.ts'
 import { type Family, type IP, parseIP, toIPText } from '../../../ip/address.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { type NotOffered, whyNotOffered } from '../../../ipam/pool-set.ts'
@@ -48,7 +48,7 @@ function ownFaults(spec: Fields): Fault[] {
   const draining = readEntries(textsAt(spec, 'draining', shape), 'spec.draining')
   const faults = [...shape]
   if (space !== '' && !isSpaceName(space)) {
-    faults.push(invalid('spec.space', space, 'a space is named by lower-case letters, digits and "-"'))
+    faults.push(invalid('spec.space', space, spaceNameAdvice))
   }
   faults.push(...choiceFaults(spec, 'strategy', strategies), ...secondsFaults(spec, 'quarantineSeconds'))
   faults.push(...preAllocationFaults(spec, family), ...nameserverFaults(nameservers), ...quotaFaults(spec))
@@ -136,7 +136,7 @@ function keptWarning(pool: Pool, claim: string, ip: IP): string[] {
 }
 
 function allowedNamespacesWarning(spec: Fields, { identity }: Pool): string[] {
-  const isNamespaced = poolKindOf(identity)?.isNamespaced === true
+  const isNamespaced = ownPoolKindOf(identity)?.isNamespaced === true
   if (!isNamespaced || fieldOf(spec, 'allowedNamespaces') === undefined) return []
   return ['spec.allowedNamespaces: a namespaced pool is offered to its own namespace only; the field has no effect']
 }

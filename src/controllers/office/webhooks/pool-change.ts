@@ -9,7 +9,7 @@ import { type Identity, identityKey } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { globalPrefixPoolKind, prefixPoolKind } from '../../../api/prefix-pool.ts'
 import { isRecord } from '../../../api/shape.ts'
-import { poolKindOf, toPool } from '../../../api/to-pool.ts'
+import { ownPoolKindOf, toPool } from '../../../api/to-pool.ts'
 import { bitsOf, compareIP, type IP, toIPText, toValue } from '../../../ip/address.ts'
 import { firstIP, lastIP } from '../../../ip/cidr.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
@@ -74,7 +74,7 @@ function identityOfObject(object: unknown): Identity | undefined {
   const { name, namespace } = metadata
   if (typeof apiVersion !== 'string' || typeof kind !== 'string' || typeof name !== 'string') return undefined
   const slash = apiVersion.indexOf('/')
-  const known = poolKindOf({ apiGroup: slash === -1 ? '' : apiVersion.slice(0, slash), kind })
+  const known = ownPoolKindOf({ apiGroup: slash === -1 ? '' : apiVersion.slice(0, slash), kind })
   if (known === undefined) return undefined
   const place = known.isNamespaced && typeof namespace === 'string' ? namespace : ''
   return { apiGroup: known.group, kind, namespace: place, name }

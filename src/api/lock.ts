@@ -1,0 +1,167 @@
+// Lock: what Hold and MACHold have in common. Each is one row of the ledger, cluster-scoped and named after its space and what
+// it locks, so the API server itself refuses a second holder: an object whose name and content disagree would undermine that,
+// and is malformed.
+//
+// State lives beside the spec and not behind a status subresource: taking, releasing into quarantine and taking back are one
+// write each, and never half done.
+
+import { mooringGroup } from './names.ts'
+import {
+  apiVersionOf,
+  type Identity,
+  identityKey,
+  identityOf,
+  type Metadata,
+  metadataOf,
+  type VersionedKind,
+} from './object.ts'
+import { childOf, has, oneOf, requiredText, type Shape, textOf } from './shape.ts'
+
+/** The claim that holds: by uid, because a claim of the same name that comes later is another one. */
+export interface ClaimReference extends Identity {
+  readonly uid: string
+  /** The Cluster it is for, where there is one: quotas count by it. */
+  readonly clusterName?: string
+  /** Which of several things of one claim this is for: an interface, a family, an entry. */
+  readonly part?: string
+}
+
+/** Whom a claim serves. Its uid tells it from an object of the same name; who may come back is decided without. */
+export interface Owner extends Identity {
+  readonly uid?: string
+}
+
+export type LockState = 'held' | 'quarantined'
+
+/** Who holds; what is held is for Hold and MACHold to say. */
+export interface Holder {
+  /** What it was given out from. */
+  readonly pool: Identity
+  readonly claim: ClaimReference
+  /** Whom the claim serves, where that outlives the claim: it may have the address back out of quarantine. */
+  readonly owner: Owner | undefined
+}
+
+export interface Lock extends Holder {
+  readonly metadata: Metadata
+  readonly space: string
+  readonly state: LockState
+  /** When it got into its state; RFC 3339. */
+  readonly since: string
+  /** When its quarantine is over; only while quarantined. */
+  readonly until: string | undefined
+  /** Since when it is its holder's, quarantines in between included; RFC 3339. */
+  readonly heldSince: string
+}
+
+export const lockKindOf = (kind: string, plural: string): VersionedKind => ({
+  group: mooringGroup,
+  version: 'v1alpha1',
+  kind,
+  plural,
+  isNamespaced: false,
+})
+
+/** All that both kinds have, read from the whole object. */
+export function lockOf(root: Shape): Lock {
+  const spec = childOf(root, 'spec')
+  const status = childOf(root, 'status')
+  const state: LockState = oneOf(status, 'state', ['held', 'quarantined'], 'held')
+  const since = textOf(status, 'since') ?? ''
+  return {
+    metadata: metadataOf(childOf(root, 'metadata')),
+    space: requiredText(spec, 'space'),
+    pool: identityOf(childOf(spec, 'poolRef')),
+    claim: claimReferenceOf(childOf(spec, 'claimRef')),
+    owner: has(spec, 'owner') ? ownerOf(childOf(spec, 'owner')) : undefined,
+    state,
+    since,
+    until: state === 'quarantined' ? textOf(status, 'until') : undefined,
+    heldSince: textOf(status, 'heldSince') ?? since,
+  }
+}
+
+function claimReferenceOf(shape: Shape): ClaimReference {
+  const clusterName = textOf(shape, 'clusterName') || undefined
+  const part = textOf(shape, 'part') || undefined
+  return {
+    ...identityOf(shape),
+    uid: requiredText(shape, 'uid'),
+    ...(clusterName !== undefined && { clusterName }),
+    ...(part !== undefined && { part }),
+  }
+}
+
+function ownerOf(shape: Shape): Owner {
+  const uid = textOf(shape, 'uid') || undefined
+  return { ...identityOf(shape), ...(uid !== undefined && { uid }) }
+}
+
+/** The object to create. `what` are the fields of its spec that say what is held; `now` is RFC 3339. */
+export function toLockObject<T extends object>(
+  kind: VersionedKind,
+  name: string,
+  what: T,
+  { pool, claim, owner }: Holder,
+  now: string,
+) {
+  return {
+    apiVersion: apiVersionOf(kind),
+    kind: kind.kind,
+    metadata: { name },
+    spec: {
+      ...what,
+      poolRef: toReference(pool),
+      claimRef: toClaimReference(claim),
+      ...(owner === undefined ? {} : { owner: toOwner(owner) }),
+    },
+    status: { state: 'held', since: now, heldSince: now },
+  }
+}
+
+/** A merge patch: released, and kept from other claims until then. Send it with the version it was decided on. */
+export const toQuarantinePatch = (since: string, until: string) => ({
+  status: { state: 'quarantined', since, until },
+})
+
+/**
+ * A merge patch: out of quarantine and held again, by this claim. A field that the new holder has no value for is cleared.
+ * Send it with the version it was decided on.
+ */
+export function toRetakeLockPatch(next: Holder, former: Holder & Pick<Lock, 'heldSince'>, now: string) {
+  const { pool, claim, owner } = next
+  const heldSince = isSameHolder(next, former) ? former.heldSince || now : now
+  return {
+    spec: {
+      poolRef: { namespace: null, ...toReference(pool) },
+      claimRef: { namespace: null, clusterName: null, part: null, ...toClaimReference(claim) },
+      owner: owner === undefined ? null : { namespace: null, uid: null, ...toOwner(owner) },
+    },
+    status: { state: 'held', since: now, until: null, heldSince },
+  }
+}
+
+/** A claim of the same name, or one that serves the same owner. */
+function isSameHolder(one: Holder, other: Holder): boolean {
+  if (identityKey(one.claim) === identityKey(other.claim)) return true
+  if (one.owner === undefined || other.owner === undefined) return false
+  return identityKey(one.owner) === identityKey(other.owner)
+}
+
+function toReference({ apiGroup, kind, namespace, name }: Identity) {
+  return { apiGroup, kind, ...(namespace === '' ? {} : { namespace }), name }
+}
+
+function toClaimReference(claim: ClaimReference) {
+  const { uid, clusterName, part } = claim
+  return {
+    ...toReference(claim),
+    uid,
+    ...(clusterName === undefined ? {} : { clusterName }),
+    ...(part === undefined ? {} : { part }),
+  }
+}
+
+function toOwner(owner: Owner) {
+  return { ...toReference(owner), ...(owner.uid === undefined ? {} : { uid: owner.uid }) }
+}
