@@ -45,12 +45,14 @@ export function addCapiDesk(parts: OfficeParts, office: Office = openOffice(part
   const world: Desk = { client, clock, random, recorder, caches, ledger, waiting, ...kept }
   followShown(caches, ledger)
 
-  const binding = manager.addReconciler(
+  const domain = manager.domain('capi', { needs: [office.domain] })
+  const binding = domain.addReconciler(
     defineReconciler({
       name: 'claim.binding',
-      async reconcile(key, { log }) {
+      async reconcile(key, pass) {
         if (isLeftAlone(key, scope, world)) return done()
-        return waiting.during(key, () => reconcileClaim(key, { ...world, note: noteIn(log, metrics) }))
+        const during = { ...world, client: client.withPass(pass), note: noteIn(pass.log, metrics) }
+        return waiting.during(key, () => reconcileClaim(key, during))
       },
       concurrency: bindingConcurrency,
       groupOf: key => poolKeyOf(world, key),
@@ -73,9 +75,9 @@ export function addCapiDesk(parts: OfficeParts, office: Office = openOffice(part
   for (const kind of pools) caches.pools.get(kind.kind)?.subscribe(change => onPool(world, kind, change, binding))
 
   office.addClaimKind({ kind: claims, cache: caches.claims, standsBy })
-  office.watch(claims, caches.claims)
-  office.watch(reports, caches.reports)
-  office.watch(clusters, caches.clusters)
+  office.watch(claims, caches.claims, domain)
+  office.watch(reports, caches.reports, domain)
+  office.watch(clusters, caches.clusters, domain, { isNeeded: false })
   return world
 }
 

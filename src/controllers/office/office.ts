@@ -18,6 +18,7 @@ import { measureReflectors } from '../../kube/metrics.ts'
 import { type Kind, type KubeObject, keyOf } from '../../kube/object.ts'
 import { Reflector } from '../../kube/reflector.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Domain, SourceOptions } from '../../runtime/domain.ts'
 import type { Manager } from '../../runtime/manager.ts'
 import type { Random } from '../../runtime/random.ts'
 import { defineReconciler } from '../../runtime/reconciler.ts'
@@ -58,8 +59,10 @@ export interface Office {
   addClaimKind(claims: ClaimKind): void
   /** A place for claims to wait in, and for the desk to be told whom to look at again. */
   addWaiting(wake: (claim: string) => void): Waiting
-  /** Keeps the cache equal to what the server has of the kind. */
-  watch<I extends string>(kind: Kind, cache: Cache<KubeObject, I>): void
+  /** What every desk needs to work. */
+  readonly domain: Domain
+  /** Keeps the cache equal to what the server has of the kind, for the domain that reads it. */
+  watch<I extends string>(kind: Kind, cache: Cache<KubeObject, I>, domain: Domain, options?: SourceOptions): void
 }
 
 /** Of holds that are looked at beside each other. */
@@ -79,24 +82,27 @@ export function openOffice(parts: OfficeParts): Office {
     measureWaiting(parts.metrics, lines)
   }
 
+  const domain = manager.domain('office')
   const world = { client, clock, caches: views, claimKinds, scope }
-  const reclaim = manager.addReconciler(
+  const reclaim = domain.addReconciler(
     defineReconciler({
       name: 'hold.reclaim',
-      reconcile: (name, pass) => reconcileHold(name, { ...world, note: noteIn(pass.log, metrics) }),
+      reconcile: (name, pass) =>
+        reconcileHold(name, { ...world, client: client.withPass(pass), note: noteIn(pass.log, metrics) }),
       concurrency: reclaimConcurrency,
     }),
   )
   views.holds.subscribe(change => {
     if (change.new !== undefined) reclaim.mark(keyOf(change.new))
   })
-  addPoolCapacity(manager, { client, clock, recorder, caches: views, ledger, sharing, metrics })
+  addPoolCapacity(domain, { client, clock, recorder, caches: views, ledger, sharing, metrics })
 
   const reflectors = parts.metrics && measureReflectors(parts.metrics)
   const office: Office = {
     views,
     ledger,
     metrics,
+    domain,
     addClaimKind(claims) {
       claimKinds.add(claims)
       claims.cache.subscribe(({ old }) => {
@@ -111,19 +117,22 @@ export function openOffice(parts: OfficeParts): Office {
       lines.push(waiting)
       return waiting
     },
-    watch(kind, cache) {
+    watch(kind, cache, reader, options) {
       const onNotInstalled = () => parts.discovery.forget(kind)
       const place = kind.namespaced && scope.namespace !== '' ? { namespace: scope.namespace } : {}
-      const options = { kind, client, clock, random, log, onNotInstalled, metrics: reflectors, ...place }
+      const common = { kind, client, clock, random, log, onNotInstalled, metrics: reflectors, ...place }
       // The reflector fills a cache, however it is searched.
-      manager.addSource(new Reflector({ ...options, cache: cache as unknown as Cache<KubeObject> }))
+      const source = new Reflector({ ...common, cache: cache as unknown as Cache<KubeObject> })
+      // Until it has seen what every kind shows to have, the ledger takes addresses for free and pools for unused.
+      if (reader !== domain) domain.addSource(source, { isNeeded: 'at first' })
+      reader.addSource(source, options)
     },
   }
-  office.watch(holds, views.holds)
-  office.watch(namespaces, views.namespaces)
+  office.watch(holds, views.holds, domain)
+  office.watch(namespaces, views.namespaces, domain)
   for (const kind of pools) {
     const cache = views.pools.get(kind.kind)
-    if (cache !== undefined) office.watch(kind, cache)
+    if (cache !== undefined) office.watch(kind, cache, domain, { isNeeded: false })
   }
   return office
 }

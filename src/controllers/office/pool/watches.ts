@@ -8,7 +8,7 @@ import { type Identity, identityKey } from '../../../api/object.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { type Change, isSpecChange } from '../../../kube/cache.ts'
 import type { KubeObject } from '../../../kube/object.ts'
-import type { Manager } from '../../../runtime/manager.ts'
+import type { Domain } from '../../../runtime/domain.ts'
 import { defineReconciler, type RunningReconciler } from '../../../runtime/reconciler.ts'
 import { noteIn } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
@@ -24,14 +24,15 @@ export interface PoolDesk extends Omit<PoolWorld, 'neighbours' | 'pace' | 'note'
   readonly metrics: DeskMetrics | undefined
 }
 
-export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningReconciler {
-  const { caches, clock, ledger, sharing, metrics } = world
+export function addPoolCapacity(domain: Domain, world: PoolDesk): RunningReconciler {
+  const { caches, client, clock, ledger, sharing, metrics } = world
   const neighbours = new Neighbours(caches)
   const whole = { ...world, neighbours, pace: new Pace(clock) }
-  const capacity = manager.addReconciler(
+  const capacity = domain.addReconciler(
     defineReconciler({
       name: 'pool.capacity',
-      reconcile: (key, { log }) => reconcilePool(key, { ...whole, note: noteIn(log, metrics) }),
+      reconcile: (key, pass) =>
+        reconcilePool(key, { ...whole, client: client.withPass(pass), note: noteIn(pass.log, metrics) }),
     }),
   )
   const mark = (pool: Identity) => capacity.mark(identityKey(pool))
