@@ -5,7 +5,7 @@
 //
 // A desk knows the office (`office/`), and no other desk.
 
-import type { Domain } from '../runtime/manager.ts'
+import type { Domain } from '../runtime/domain.ts'
 import type { Component } from './component.ts'
 import type { Office } from './office/office.ts'
 

@@ -1,6 +1,6 @@
 // What can come back instead of an answer, as a closed list. It is read from the fields of the server's Status and from
-// the HTTP code, never from text. Each refusal also says what it means for the work that met it, and whether the write
-// may have happened all the same: an unknown outcome is resolved by reading, never by guessing.
+// the HTTP code, never from text. Each error also says what it means for the work that met it, and whether the write may
+// have happened all the same: an unknown outcome is resolved by reading, never by guessing.
 
 import type { RetryPolicy } from '../runtime/retry-policy.ts'
 
@@ -40,7 +40,7 @@ export interface Cause {
   readonly field?: string
 }
 
-export interface RefusalFacts {
+export interface ErrorFacts {
   readonly reason: Reason
   /** HTTP code; 0 when there was no answer. */
   readonly code: number
@@ -58,7 +58,7 @@ export class ApiError extends Error {
   readonly causes: readonly Cause[]
   readonly mayHaveHappened: boolean
 
-  constructor(message: string, facts: RefusalFacts, options?: ErrorOptions) {
+  constructor(message: string, facts: ErrorFacts, options?: ErrorOptions) {
     super(message, options)
     this.reason = facts.reason
     this.code = facts.code
@@ -76,20 +76,6 @@ export class ApiError extends Error {
 
 export function isApiError(error: unknown, ...reasons: readonly Reason[]): error is ApiError {
   return error instanceof ApiError && (reasons.length === 0 || reasons.includes(error.reason))
-}
-
-export type Outcome<T> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly refusal: ApiError; readonly reason: Reason }
-
-/** The refusal as a value, to be branched on: `const made = await outcomeOf(client.create(...))`. */
-export async function outcomeOf<T>(attempt: Promise<T>): Promise<Outcome<T>> {
-  try {
-    return { ok: true, value: await attempt }
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    return { ok: false, refusal: error, reason: error.reason }
-  }
 }
 
 interface Status {

@@ -1,7 +1,13 @@
+import { getEventListeners } from 'node:events'
 import { describe, expect, test } from 'vitest'
-import { retryPolicyOf } from '../runtime/retry-policy.ts'
+import { outcomeOf } from '../../test/harness/outcome.ts'
+import { noMetrics } from '../runtime/metrics.ts'
+import { seededRandom } from '../runtime/random.ts'
+import { defineReconciler, done, runReconciler } from '../runtime/reconciler.ts'
+import { Cancelled, retryPolicyOf } from '../runtime/retry-policy.ts'
 import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
-import { type ApiError, outcomeOf, type Reason } from './api-error.ts'
+import { silentLog } from '../telemetry/log.ts'
+import type { ApiError, Reason } from './api-error.ts'
 import { type Client, createClient } from './client.ts'
 import { createDiscovery, firstVersion } from './discovery.ts'
 import { defineKind, type KubeObject } from './object.ts'
@@ -85,7 +91,7 @@ describe('a refusal', () => {
     ['a gateway', { status: 502, headers: {}, body: '<html>' }, 'Unavailable', { mayHaveHappened: true }],
     ['a server that starts', failure(503, 'ServiceUnavailable'), 'Unavailable', { mayHaveHappened: false }],
     ['a stranger', failure(401, 'Unauthorized'), 'Unauthorized', {}],
-    ['somebody without the right', failure(403, 'Forbidden', { name: 'a' }), 'Forbidden', {}],
+    ['a user without the permission', failure(403, 'Forbidden', { name: 'a' }), 'Forbidden', {}],
     ['something unheard of', reply(418, {}), 'Other', { code: 418 }],
     [
       'an answer that is no JSON',
@@ -152,7 +158,7 @@ describe('a request', () => {
     expect([requests.length, clock.timers]).toEqual([1, 0])
   })
 
-  test('ends with its signal, which is nobody\u2019s failure', async () => {
+  test('ends with its signal, which is no failure', async () => {
     const { client, clock } = aClient(({ signal }) => until(signal))
     const abort = new AbortController()
     const outcome = outcomeOf(client.get(holds, { name: 'a' }, { signal: abort.signal }))
@@ -166,19 +172,10 @@ describe('a request', () => {
     const { client, requests } = aClient(() => reply(200, { metadata: {} }))
     const on = { uid: 'u', resourceVersion: '7' }
     await client.mergePatch(holds, { name: 'a' }, { metadata: { labels: { b: 'c' } } }, on)
-    await client.jsonPatch(holds, { name: 'a' }, [{ op: 'remove', path: '/spec/x' }], on)
     await client.apply(holds, { name: 'a' }, { spec: { x: 1 } }, { ...on, isForced: true })
     await client.delete(holds, { name: 'a' }, { ...on, propagation: 'Background' })
     expect(requests.map(({ method, body }) => [method, JSON.parse(body ?? 'null')])).toEqual([
       ['PATCH', { metadata: { labels: { b: 'c' }, uid: 'u', resourceVersion: '7' } }],
-      [
-        'PATCH',
-        [
-          { op: 'replace', path: '/metadata/uid', value: 'u' },
-          { op: 'replace', path: '/metadata/resourceVersion', value: '7' },
-          { op: 'remove', path: '/spec/x' },
-        ],
-      ],
       [
         'PATCH',
         {
@@ -190,7 +187,95 @@ describe('a request', () => {
       ],
       ['DELETE', { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: on, propagationPolicy: 'Background' }],
     ])
-    expect(requests[2]?.path).toBe('/apis/mooring.dev/v1beta1/holds/a?fieldManager=tester&force=true')
+    expect(requests[1]?.path).toBe('/apis/mooring.dev/v1beta1/holds/a?fieldManager=tester&force=true')
+  })
+
+  test.each<[string, (client: Client) => Promise<unknown>]>([
+    ['get', client => client.get(holds, { name: 'a' })],
+    ['list', client => client.list(holds)],
+    ['create', client => client.create(holds, { metadata: { name: 'a' } })],
+    ['update', client => client.update(holds, { metadata: { name: 'a' } })],
+    ['mergePatch', client => client.mergePatch(holds, { name: 'a' }, {})],
+    ['apply', client => client.apply(holds, { name: 'a' }, {})],
+    ['delete', client => client.delete(holds, { name: 'a' })],
+    ['watch', client => client.watch(holds, { resourceVersion: '1' })],
+  ])('of a pass carries its id, and ends with its signal: %s', async (_, ask) => {
+    const { client, clock, requests } = aClient(({ signal }) => until(signal))
+    const stop = new AbortController()
+    const outcome = outcomeOf(ask(client.withPass({ id: 'cafe0001', signal: stop.signal })))
+    await settle()
+    expect(requests[0]?.headers['x-mooring-pass']).toBe('cafe0001')
+    stop.abort(new Cancelled('lost-lease'))
+    expect(await outcome).toMatchObject({ reason: 'Cancelled', refusal: { cause: { reason: 'lost-lease' } } })
+    expect(await outcomeOf(ask(client.withPass({ id: 'cafe0001', signal: stop.signal })))).toMatchObject({
+      reason: 'Cancelled',
+    })
+    expect([requests.length, clock.timers]).toEqual([1, 0])
+  })
+
+  test('of a pass ends with its own signal too, and outside of a pass carries no id', async () => {
+    const { client, requests } = aClient(({ signal }) => until(signal))
+    const [pass, own] = [new AbortController(), new AbortController()]
+    const ofPass = client.withPass({ id: 'cafe0001', signal: pass.signal })
+    const outcome = outcomeOf(ofPass.get(holds, { name: 'a' }, { signal: own.signal }))
+    await settle()
+    own.abort(new Error('not needed'))
+    expect(await outcome).toMatchObject({ reason: 'Cancelled', refusal: { cause: { message: 'not needed' } } })
+    void outcomeOf(client.get(holds, { name: 'a' }))
+    await settle()
+    expect(requests[1]?.headers).not.toHaveProperty('x-mooring-pass')
+  })
+
+  test('leaves nothing behind on the signal of its pass', async () => {
+    const { client } = aClient(() => reply(200, { metadata: {} }))
+    const { signal } = new AbortController()
+    const ofPass = client.withPass({ id: 'cafe0001', signal })
+    for (let i = 0; i < 3; i++) await ofPass.get(holds, { name: 'a' })
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+  })
+
+  const aPass = (wire: Parameters<typeof aClient>[0]) => {
+    const { client, clock, requests } = aClient(wire)
+    const outcomes: string[] = []
+    const running = runReconciler(
+      defineReconciler({
+        name: 'test.pass',
+        passMsMax: 5_000,
+        async reconcile(name, pass) {
+          await client.withPass(pass).mergePatch(holds, { name }, {})
+          return done()
+        },
+      }),
+      {
+        clock,
+        random: seededRandom(1),
+        log: silentLog,
+        metrics: { ...noMetrics, passed: (_, outcome) => outcomes.push(outcome) },
+      },
+    )
+    running.start()
+    running.mark('a')
+    return { clock, requests, running, outcomes }
+  }
+
+  test('that is under way when its pass takes too long is aborted, and the pass tried again', async () => {
+    let times = 0
+    const { clock, requests, outcomes } = aPass(({ signal }) =>
+      ++times === 1 ? until(signal) : reply(200, { metadata: {} }),
+    )
+    await clock.advance(4_999)
+    expect([outcomes, requests[0]?.signal.aborted]).toEqual([[], false])
+    await clock.advance(1_000)
+    expect([outcomes, requests[0]?.signal.aborted]).toEqual([['failed', 'done'], true])
+    const [first, second] = requests.map(({ headers }) => headers['x-mooring-pass'])
+    expect(first).not.toBe(second)
+  })
+
+  test('that is under way when the process stops is aborted, and its pass is cancelled', async () => {
+    const { requests, running, outcomes } = aPass(({ signal }) => until(signal))
+    await settle()
+    await running.stop('shutdown')
+    expect([outcomes, requests[0]?.signal.aborted]).toEqual([['cancelled'], true])
   })
 
   test('goes where its names say, whatever they contain', async () => {

@@ -1,6 +1,6 @@
-// Requests by kind, answers by type. Each call is one request (a list: one per page) and nothing is retried by itself:
-// whoever decided on a write also decides what its refusal means. What does not succeed is a `ApiError` with a reason from
-// a closed list; that an object is absent is a value where it is an ordinary answer (`get`, `delete`).
+// Requests by kind, answers by type. Each call is one request (a list: one per page) and nothing is retried by itself: the
+// caller that decided on a write also decides what its refusal means. What does not succeed is an `ApiError` with a reason
+// from a closed list; that an object is absent is a value where it is an ordinary answer (`get`, `delete`).
 //
 // I14: a patch or delete carries the uid and version it was decided on, given in its last argument.
 
@@ -40,7 +40,7 @@ export interface WriteOptions {
   readonly signal?: AbortSignal
   /** Checked by the server, stored nowhere. */
   readonly isDryRun?: boolean
-  /** Names who owns the fields, where it is not the client's own name. */
+  /** The owner of the fields, where it is not the client's own name. */
   readonly fieldManager?: string
 }
 
@@ -53,7 +53,7 @@ export interface PatchOptions extends WriteOptions {
 }
 
 export interface ApplyOptions extends PatchOptions {
-  /** Takes over fields that others own. */
+  /** Takes over fields that other field managers own. */
   readonly isForced?: boolean
 }
 
@@ -61,7 +61,6 @@ export interface DeleteOptions extends WriteOptions {
   readonly uid?: string
   readonly resourceVersion?: string
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan'
-  readonly gracePeriodSeconds?: number
 }
 
 export interface WatchOptions extends ListOptions {
@@ -78,11 +77,6 @@ export type WatchEvent<T> =
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
   | { readonly type: 'ERROR'; readonly refusal: ApiError }
 
-export type JSONPatchOperation =
-  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
-  | { readonly op: 'remove'; readonly path: string }
-  | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
-
 /** What became of a delete: nothing is left, or finalizers still hold it, or nothing was there. */
 export type DeleteResult = 'deleted' | 'deleting' | 'absent'
 
@@ -94,19 +88,20 @@ export interface Client {
   create<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T>
   /** Replaces the whole object under the version it carries. */
   update<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T>
-  updateStatus<T extends KubeObject>(kind: Kind<T>, object: T, options?: WriteOptions): Promise<T>
   mergePatch<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, patch: object, options?: PatchOptions): Promise<T>
-  jsonPatch<T extends KubeObject>(
-    kind: Kind<T>,
-    ref: ObjectRef,
-    operations: readonly JSONPatchOperation[],
-    options?: PatchOptions,
-  ): Promise<T>
   /** Server-side apply: `object` holds the fields that are ours and no others. */
   apply<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, object: object, options?: ApplyOptions): Promise<T>
   delete(kind: Kind, ref: ObjectRef, options?: DeleteOptions): Promise<DeleteResult>
-  /** Resolves when the server has accepted the watch. The stream ends in good order, or throws a `ApiError`. */
+  /** Resolves when the server has accepted the watch. The stream ends in good order, or throws an `ApiError`. */
   watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions): Promise<AsyncIterableIterator<WatchEvent<T>>>
+  /** The same client for one pass: its requests carry the id in a header, and are aborted by the signal. */
+  withPass(pass: PassOfRequests): Client
+}
+
+/** What the requests of a pass have in common. */
+export interface PassOfRequests {
+  readonly id: string
+  readonly signal: AbortSignal
 }
 
 export interface ClientOptions {
@@ -128,6 +123,9 @@ const requestTimeoutMs = 30_000
 
 const json = 'application/json'
 
+/** By this an audit log of the API server tells which requests belong together, and to which log lines. */
+const passHeader = 'x-mooring-pass'
+
 interface Call {
   readonly method: Method
   readonly kind: Kind
@@ -144,62 +142,44 @@ interface Call {
 }
 
 export function createClient(options: ClientOptions): Client {
-  const { versionOf, name: clientName, clock, metrics } = options
+  return new PassClient(options, undefined)
+}
 
-  async function send(call: Call): Promise<WireResponse> {
-    const version = await versionOf(call.kind, call.signal)
-    const path = pathOf(call, version)
-    const what = describe(call)
-    const isWrite = call.method !== 'GET'
-    const startMs = clock.monotonicMs()
-    const count = (code: number) => {
-      metrics?.answered(verbOf(call), nameOfKind(call.kind), code, clock.monotonicMs() - startMs)
-    }
-    const response = await exchange(options, call, path, what).catch(error => {
-      count(0)
-      throw error
-    })
-    count(response.status)
-    if (response.status >= 200 && response.status < 300) return response
-    throw toApiError({
-      what,
-      isWrite,
-      code: response.status,
-      status: typeof response.body === 'string' ? tryParse(response.body) : undefined,
-      retryAfter: response.headers['retry-after'],
-    })
+/** There is one per pass, so it is made of two references and nothing else. */
+class PassClient implements Client {
+  readonly #options: ClientOptions
+  readonly #pass: PassOfRequests | undefined
+
+  constructor(options: ClientOptions, pass: PassOfRequests | undefined) {
+    this.#options = options
+    this.#pass = pass
   }
 
-  async function sendForObject<T>(call: Call): Promise<T> {
-    const response = await send(call)
-    return readObject(response, call) as T
+  withPass(pass: PassOfRequests): Client {
+    return new PassClient(this.#options, pass)
   }
 
-  async function patch<T extends KubeObject>(
-    kind: Kind<T>,
-    ref: ObjectRef,
-    contentType: string,
-    body: unknown,
-    { subresource, uid, signal, ...rest }: PatchOptions,
-    query: Readonly<Record<string, string | undefined>> = {},
-  ): Promise<T> {
+  async get<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, { signal }: { signal?: AbortSignal } = {}) {
     try {
-      return await sendForObject<T>({
-        method: 'PATCH',
-        kind,
-        ...ref,
-        subresource,
-        query: { ...writeQuery(rest, clientName), ...query },
-        body,
-        contentType,
-        signal,
-      })
+      return await this.#sendForObject<T>({ method: 'GET', kind, ...ref, signal })
     } catch (error) {
-      throw uid === undefined ? error : asUidConflict(error)
+      if (error instanceof ApiError && error.reason === 'NotFound') return undefined
+      throw error
     }
   }
 
-  async function listPage<T extends KubeObject>(kind: Kind<T>, options: PageOptions = {}): Promise<Page<T>> {
+  async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}) {
+    const items: T[] = []
+    let page = await this.listPage(kind, { ...options, limit: pageSize })
+    for (const item of page.items) items.push(item)
+    while (page.continueAt !== undefined) {
+      page = await this.listPage(kind, { ...options, limit: pageSize, continueAt: page.continueAt })
+      for (const item of page.items) items.push(item)
+    }
+    return { items, resourceVersion: page.resourceVersion }
+  }
+
+  async listPage<T extends KubeObject>(kind: Kind<T>, options: PageOptions = {}): Promise<Page<T>> {
     const { namespace, limit, continueAt, signal } = options
     const call: Call = {
       method: 'GET',
@@ -208,7 +188,7 @@ export function createClient(options: ClientOptions): Client {
       query: { ...selection(options), limit: limit === undefined ? undefined : String(limit), continue: continueAt },
       signal,
     }
-    const body = readObject(await send(call), call) as {
+    const body = readObject(await this.#send(call), call) as {
       items?: T[] | null
       metadata?: { resourceVersion?: string; continue?: string }
     }
@@ -220,123 +200,148 @@ export function createClient(options: ClientOptions): Client {
     }
   }
 
-  return {
-    async get<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, { signal }: { signal?: AbortSignal } = {}) {
-      try {
-        return await sendForObject<T>({ method: 'GET', kind, ...ref, signal })
-      } catch (error) {
-        if (error instanceof ApiError && error.reason === 'NotFound') return undefined
-        throw error
+  create<T extends KubeObject>(kind: Kind<T>, object: T, { signal, ...rest }: WriteOptions = {}) {
+    return this.#sendForObject<T>({
+      method: 'POST',
+      kind,
+      namespace: object.metadata.namespace,
+      newName: object.metadata.name ?? object.metadata.generateName,
+      query: writeQuery(rest, this.#options.name),
+      body: object,
+      signal,
+    })
+  }
+
+  update<T extends KubeObject>(kind: Kind<T>, object: T, { signal, ...rest }: WriteOptions = {}) {
+    const query = writeQuery(rest, this.#options.name)
+    return this.#sendForObject<T>({ method: 'PUT', kind, ...refOf(object), query, body: object, signal })
+  }
+
+  mergePatch<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, body: object, options: PatchOptions = {}) {
+    return this.#patch(kind, ref, 'application/merge-patch+json', withPreconditions(body, options), options)
+  }
+
+  async apply<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, object: object, options: ApplyOptions = {}) {
+    const { name, versionOf } = this.#options
+    const version = await versionOf(kind, options.signal ?? this.#pass?.signal)
+    const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`
+    const body = withPreconditions({ apiVersion, kind: kind.kind, ...object, metadata: metaOf(object, ref) }, options)
+    return this.#patch(kind, ref, 'application/apply-patch+yaml', body, options, {
+      fieldManager: options.fieldManager ?? name,
+      force: options.isForced === true ? 'true' : undefined,
+    })
+  }
+
+  async delete(
+    kind: Kind,
+    ref: ObjectRef,
+    { uid, resourceVersion, propagation, signal, ...rest }: DeleteOptions = {},
+  ): Promise<DeleteResult> {
+    const call: Call = {
+      method: 'DELETE',
+      kind,
+      ...ref,
+      query: { dryRun: writeQuery(rest, this.#options.name).dryRun },
+      body: {
+        apiVersion: 'v1',
+        kind: 'DeleteOptions',
+        ...((uid !== undefined || resourceVersion !== undefined) && { preconditions: { uid, resourceVersion } }),
+        ...(propagation !== undefined && { propagationPolicy: propagation }),
+      },
+      signal,
+    }
+    try {
+      const answer = readObject(await this.#send(call), call) as {
+        kind?: string
+        metadata?: { deletionTimestamp?: string }
       }
-    },
-    listPage,
-    async list<T extends KubeObject>(kind: Kind<T>, options: ListOptions = {}) {
-      const items: T[] = []
-      let page = await listPage(kind, { ...options, limit: pageSize })
-      for (const item of page.items) items.push(item)
-      while (page.continueAt !== undefined) {
-        page = await listPage(kind, { ...options, limit: pageSize, continueAt: page.continueAt })
-        for (const item of page.items) items.push(item)
-      }
-      return { items, resourceVersion: page.resourceVersion }
-    },
-    create: <T extends KubeObject>(kind: Kind<T>, object: T, { signal, ...rest }: WriteOptions = {}) =>
-      sendForObject<T>({
-        method: 'POST',
-        kind,
-        namespace: object.metadata.namespace,
-        newName: object.metadata.name ?? object.metadata.generateName,
-        query: writeQuery(rest, clientName),
-        body: object,
-        signal,
-      }),
-    update: <T extends KubeObject>(kind: Kind<T>, object: T, { signal, ...rest }: WriteOptions = {}) =>
-      sendForObject<T>({
-        method: 'PUT',
-        kind,
-        ...refOf(object),
-        query: writeQuery(rest, clientName),
-        body: object,
-        signal,
-      }),
-    updateStatus: <T extends KubeObject>(kind: Kind<T>, object: T, { signal, ...rest }: WriteOptions = {}) =>
-      sendForObject<T>({
-        method: 'PUT',
-        kind,
-        ...refOf(object),
-        subresource: 'status',
-        query: writeQuery(rest, clientName),
-        body: object,
-        signal,
-      }),
-    mergePatch: (kind, ref, body, options = {}) =>
-      patch(kind, ref, 'application/merge-patch+json', withPreconditions(body, options), options),
-    jsonPatch: (kind, ref, operations, options = {}) =>
-      patch(kind, ref, 'application/json-patch+json', [...preconditionOperations(options), ...operations], options),
-    async apply(kind, ref, object, options = {}) {
-      const version = await versionOf(kind, options.signal)
-      const apiVersion = kind.group === '' ? version : `${kind.group}/${version}`
-      const body = withPreconditions({ apiVersion, kind: kind.kind, ...object, metadata: metaOf(object, ref) }, options)
-      return patch(kind, ref, 'application/apply-patch+yaml', body, options, {
-        fieldManager: options.fieldManager ?? clientName,
-        force: options.isForced === true ? 'true' : undefined,
-      })
-    },
-    async delete(kind, ref, { uid, resourceVersion, propagation, gracePeriodSeconds, signal, ...rest } = {}) {
-      const call: Call = {
-        method: 'DELETE',
-        kind,
-        ...ref,
-        query: { dryRun: writeQuery(rest, clientName).dryRun },
-        body: {
-          apiVersion: 'v1',
-          kind: 'DeleteOptions',
-          ...((uid !== undefined || resourceVersion !== undefined) && { preconditions: { uid, resourceVersion } }),
-          ...(propagation !== undefined && { propagationPolicy: propagation }),
-          ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }),
-        },
-        signal,
-      }
-      try {
-        const answer = readObject(await send(call), call) as {
-          kind?: string
-          metadata?: { deletionTimestamp?: string }
-        }
-        return answer.kind !== 'Status' && answer.metadata?.deletionTimestamp != null ? 'deleting' : 'deleted'
-      } catch (error) {
-        if (error instanceof ApiError && error.reason === 'NotFound') return 'absent'
-        throw error
-      }
-    },
-    async watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions) {
-      const { namespace, resourceVersion, timeoutSeconds, signal, onBytes = () => {} } = options
-      const call: Call = {
-        method: 'GET',
-        kind,
-        namespace,
-        query: {
-          ...selection(options),
-          watch: 'true',
-          allowWatchBookmarks: 'true',
-          resourceVersion,
-          timeoutSeconds: timeoutSeconds === undefined ? undefined : String(timeoutSeconds),
-        },
-        isStream: true,
-        signal,
-      }
-      const { body } = await send(call)
-      if (typeof body === 'string') throw unreadable(`watch ${nameOfKind(kind)}`, 'the answer is no stream')
-      return readEvents<T>(body, kind, onBytes, signal)
-    },
+      return answer.kind !== 'Status' && answer.metadata?.deletionTimestamp != null ? 'deleting' : 'deleted'
+    } catch (error) {
+      if (error instanceof ApiError && error.reason === 'NotFound') return 'absent'
+      throw error
+    }
+  }
+
+  async watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions) {
+    const { namespace, resourceVersion, timeoutSeconds, signal, onBytes = () => {} } = options
+    const call: Call = {
+      method: 'GET',
+      kind,
+      namespace,
+      query: {
+        ...selection(options),
+        watch: 'true',
+        allowWatchBookmarks: 'true',
+        resourceVersion,
+        timeoutSeconds: timeoutSeconds === undefined ? undefined : String(timeoutSeconds),
+      },
+      isStream: true,
+      signal,
+    }
+    const { body } = await this.#send(call)
+    if (typeof body === 'string') throw unreadable(`watch ${nameOfKind(kind)}`, 'the answer is no stream')
+    return readEvents<T>(body, `watch ${nameOfKind(kind)}`, [signal, this.#pass?.signal], onBytes)
+  }
+
+  async #patch<T extends KubeObject>(
+    kind: Kind<T>,
+    ref: ObjectRef,
+    contentType: string,
+    body: unknown,
+    { subresource, uid, signal, ...rest }: PatchOptions,
+    more: Readonly<Record<string, string | undefined>> = {},
+  ): Promise<T> {
+    const query = { ...writeQuery(rest, this.#options.name), ...more }
+    const call: Call = { method: 'PATCH', kind, ...ref, subresource, query, body, contentType, signal }
+    try {
+      return await this.#sendForObject<T>(call)
+    } catch (error) {
+      throw uid === undefined ? error : asUidConflict(error)
+    }
+  }
+
+  async #sendForObject<T>(call: Call): Promise<T> {
+    return readObject(await this.#send(call), call) as T
+  }
+
+  async #send(call: Call): Promise<WireResponse> {
+    const { clock, metrics, versionOf } = this.#options
+    const version = await versionOf(call.kind, call.signal ?? this.#pass?.signal)
+    const path = pathOf(call, version)
+    const what = describe(call)
+    const startMs = clock.monotonicMs()
+    const count = (code: number) => {
+      metrics?.answered(verbOf(call), nameOfKind(call.kind), code, clock.monotonicMs() - startMs)
+    }
+    const response = await exchange(this.#options, call, this.#pass, path, what).catch(error => {
+      count(0)
+      throw error
+    })
+    count(response.status)
+    if (response.status >= 200 && response.status < 300) return response
+    throw toApiError({
+      what,
+      isWrite: call.method !== 'GET',
+      code: response.status,
+      status: typeof response.body === 'string' ? tryParse(response.body) : undefined,
+      retryAfter: response.headers['retry-after'],
+    })
   }
 }
 
-async function exchange(options: ClientOptions, call: Call, path: string, what: string): Promise<WireResponse> {
+async function exchange(
+  options: ClientOptions,
+  call: Call,
+  pass: PassOfRequests | undefined,
+  path: string,
+  what: string,
+): Promise<WireResponse> {
   const { wire, clock, name, timeoutMs = requestTimeoutMs } = options
+  const signals = [call.signal, pass?.signal]
+  refuseAborted(signals, what)
   const abort = new AbortController()
-  const forward = () => abort.abort(call.signal?.reason)
-  if (call.signal?.aborted) throw cancelled(what, call.signal.reason)
-  call.signal?.addEventListener('abort', forward, { once: true })
+  const forward = (event: Event) => abort.abort((event.target as AbortSignal).reason)
+  for (const signal of signals) signal?.addEventListener('abort', forward, { once: true })
   const cancelTimeout = clock.setTimer(timeoutMs, () => abort.abort(new Cancelled('deadline')))
   let isFollowed = false
   try {
@@ -346,40 +351,51 @@ async function exchange(options: ClientOptions, call: Call, path: string, what: 
       headers: {
         accept: json,
         'user-agent': name,
+        ...(pass !== undefined && { [passHeader]: pass.id }),
         ...(call.body !== undefined && { 'content-type': call.contentType ?? json }),
       },
       ...(call.body !== undefined && { body: printBody(call.body) }),
       ...(call.isStream === true && { isStream: true }),
       signal: abort.signal,
     })
-    // A stream goes on under the caller's signal.
+    // A stream goes on under the caller's signals.
     isFollowed = call.isStream === true && typeof response.body !== 'string'
     return response
   } catch (error) {
     const isWrite = call.method !== 'GET'
     const mayHaveHappened = isWrite && !(error instanceof WireError && !error.mayHaveArrived)
-    if (call.signal?.aborted) throw cancelled(what, call.signal.reason, mayHaveHappened)
+    refuseAborted(signals, what, mayHaveHappened)
     const reason = mayHaveHappened ? 'UnknownOutcome' : 'Unreachable'
     const found = abort.signal.aborted ? `no answer within ${timeoutMs} ms` : 'no answer'
     throw new ApiError(`${what}: ${found}`, { reason, code: 0, mayHaveHappened }, { cause: error })
   } finally {
     cancelTimeout()
-    if (!isFollowed) call.signal?.removeEventListener('abort', forward)
+    if (!isFollowed) for (const signal of signals) signal?.removeEventListener('abort', forward)
+  }
+}
+
+function refuseAborted(signals: readonly (AbortSignal | undefined)[], what: string, mayHaveHappened = false): void {
+  for (const signal of signals) {
+    if (!signal?.aborted) continue
+    throw new ApiError(
+      `${what}: cancelled`,
+      { reason: 'Cancelled', code: 0, mayHaveHappened },
+      { cause: signal.reason },
+    )
   }
 }
 
 async function* readEvents<T extends KubeObject>(
   body: AsyncIterable<Uint8Array>,
-  kind: Kind<T>,
+  what: string,
+  signals: readonly (AbortSignal | undefined)[],
   onBytes: (count: number) => void,
-  signal: AbortSignal | undefined,
 ): AsyncGenerator<WatchEvent<T>, void, void> {
-  const what = `watch ${nameOfKind(kind)}`
   try {
     for await (const line of readLines(body, onBytes)) yield toEvent<T>(line, what)
   } catch (error) {
     if (error instanceof ApiError) throw error
-    if (signal?.aborted) throw cancelled(what, signal.reason)
+    refuseAborted(signals, what)
     if (error instanceof RangeError || error instanceof TypeError) throw unreadable(what, 'bad bytes', error)
     throw new ApiError(`${what}: the stream broke`, { reason: 'Unreachable', code: 0 }, { cause: error })
   }
@@ -455,16 +471,6 @@ function withPreconditions(body: object, { uid, resourceVersion }: PatchOptions)
   }
 }
 
-/** Replacing the version by itself changes nothing, and by another one is a conflict; a failed test is only invalid. */
-function preconditionOperations({ uid, resourceVersion }: PatchOptions): JSONPatchOperation[] {
-  const operations: JSONPatchOperation[] = []
-  if (uid !== undefined) operations.push({ op: 'replace', path: '/metadata/uid', value: uid })
-  if (resourceVersion !== undefined) {
-    operations.push({ op: 'replace', path: '/metadata/resourceVersion', value: resourceVersion })
-  }
-  return operations
-}
-
 /** To the server a patch with another uid is an attempt to change it, which is invalid; here it is a conflict. */
 function asUidConflict(error: unknown): unknown {
   if (!(error instanceof ApiError) || error.reason !== 'Invalid') return error
@@ -493,8 +499,4 @@ function tryParse(text: string): unknown {
 
 function unreadable(what: string, found: string, cause?: unknown, mayHaveHappened = false): ApiError {
   return new ApiError(`${what}: ${found}`, { reason: 'Unreadable', code: 0, mayHaveHappened }, { cause })
-}
-
-function cancelled(what: string, cause: unknown, mayHaveHappened = false): ApiError {
-  return new ApiError(`${what}: cancelled`, { reason: 'Cancelled', code: 0, mayHaveHappened }, { cause })
 }

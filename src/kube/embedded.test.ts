@@ -3,11 +3,11 @@
 import { describe, expect, test } from 'vitest'
 import { kubeWire } from '../../test/harness/kube-wire.ts'
 import { aConfigMap, aWidget, define } from '../../test/harness/objects.ts'
+import { outcomeOf } from '../../test/harness/outcome.ts'
 import { aWorld, certificates, toDER, type World } from '../../test/harness/world.ts'
 import { seededRandom } from '../runtime/random.ts'
 import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
 import { silentLog } from '../telemetry/log.ts'
-import { outcomeOf } from './api-error.ts'
 import { Cache } from './cache.ts'
 import { createClient } from './client.ts'
 import { createDiscovery } from './discovery.ts'
@@ -100,15 +100,6 @@ describe('the client', () => {
     expect(outdated).toMatchObject({ ok: false, reason: 'Conflict' })
     const stranger = await outcomeOf(client.mergePatch(configMaps, here, { data: { c: '3' } }, { uid: 'another' }))
     expect(stranger).toMatchObject({ ok: false, reason: 'Conflict' })
-
-    const add = [{ op: 'add', path: '/data/d', value: '4' }] as const
-    expect(await outcomeOf(client.jsonPatch(configMaps, here, add, { resourceVersion }))).toMatchObject({
-      reason: 'Conflict',
-    })
-    expect(await outcomeOf(client.jsonPatch(configMaps, here, add, { uid: 'another' }))).toMatchObject({
-      reason: 'Conflict',
-    })
-    expect((await client.jsonPatch(configMaps, here, add, { uid })).data).toHaveProperty('d', '4')
 
     const applied = await client.apply(configMaps, here, { data: { e: '5' } }, { uid })
     expect(applied.data).toHaveProperty('e', '5')

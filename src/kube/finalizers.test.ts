@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { outcomeOf } from '../../test/harness/outcome.ts'
 import { ToyObjects } from '../../test/harness/toy-client.ts'
-import { outcomeOf } from './api-error.ts'
 import { addFinalizer, removeFinalizer } from './finalizers.ts'
 import { defineKind, type KubeObject } from './object.ts'
 

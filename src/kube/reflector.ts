@@ -71,6 +71,8 @@ export interface ReflectorTiming {
   readonly goneAfterMs: number
   /** A server that shows an older world for so long was restored, and is believed. */
   readonly believeOlderAfterMs: number
+  /** A view that could not be brought up to date for so long is not believed any more. */
+  readonly problemAfterMs: number
   /** A stream that lived so long was a success, even without an event. */
   readonly provenMs: number
   readonly backoff: Backoff
@@ -83,6 +85,7 @@ const reflectorTiming: ReflectorTiming = {
   recheckMs: 5_000,
   goneAfterMs: 30_000,
   believeOlderAfterMs: 120_000,
+  problemAfterMs: 30_000,
   provenMs: 10_000,
   backoff: { firstMs: 200, maxMs: 30_000, factor: 2, jitter: 0.5 },
 }
@@ -106,6 +109,9 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #quickEnds = 0
   #missingSinceMs: number | undefined
   #olderSinceMs: number | undefined
+  /** Since the server last accepted a list or a watch. */
+  #failing: { readonly sinceMs: number; readonly error: unknown } | undefined
+  readonly #onProblemChange: (() => void)[] = []
 
   constructor(options: ReflectorOptions<T, I>) {
     this.name = nameOfKind(options.kind)
@@ -126,6 +132,20 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** False while the server does not know the kind: an empty cache then says nothing about what was. */
   get isInstalled(): boolean {
     return this.#missingSinceMs === undefined
+  }
+
+  /** Why what is known cannot be believed now. A refusal is certain at once, anything else may be over in a moment. */
+  problem(): string | undefined {
+    if (!this.isInstalled) return `${this.name} is not installed`
+    if (this.#failing === undefined) return undefined
+    const { sinceMs, error } = this.#failing
+    const isLong = this.#options.clock.monotonicMs() - sinceMs >= this.#timing.problemAfterMs
+    if (!isLong && !isApiError(error, 'Forbidden')) return undefined
+    return `${this.name} cannot be read: ${describeError(error)}`
+  }
+
+  onProblemChange(changed: () => void): void {
+    this.#onProblemChange.push(changed)
   }
 
   start(): void {
@@ -175,6 +195,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       }
       cache.replace(items, version)
       this.#failures = 0
+      this.#failing = undefined
       this.#options.metrics?.listed(this.name, clock.monotonicMs() - startMs)
       return 'watch'
     } catch (error) {
@@ -217,9 +238,9 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   async #waitUntilInstalled(): Promise<void> {
     const { cache, clock, random, onNotInstalled } = this.#options
+    this.#missingSinceMs ??= clock.monotonicMs()
     this.#enter('not installed')
     onNotInstalled?.()
-    this.#missingSinceMs ??= clock.monotonicMs()
     if (cache.size > 0 && clock.monotonicMs() - this.#missingSinceMs >= this.#timing.goneAfterMs) {
       cache.clear()
     }
@@ -287,6 +308,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
         signal: stream.signal,
       })
       aliveMs = clock.monotonicMs()
+      this.#failing = undefined
+      this.#enter('watching')
       armIdle()
       for await (const event of events) {
         if (event.type === 'ERROR') return toStreamEnd(event.refusal)
@@ -315,6 +338,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #backOff(error: unknown): Promise<void> {
     const { clock, random, log } = this.#options
     this.#failures++
+    if (error !== undefined) this.#failing = { sinceMs: this.#failing?.sinceMs ?? clock.monotonicMs(), error }
     const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) * (1 + random() / 4) : 0
     const delayMs = Math.max(
       askedMs,
@@ -338,6 +362,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   #enter(state: ReflectorState): void {
     this.#state = state
+    for (const changed of this.#onProblemChange) changed()
   }
 }
 

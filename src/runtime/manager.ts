@@ -1,42 +1,37 @@
-// The life of a process that reconciles: sources are started, all of them are waited for, then passes begin; when it is
-// told to stop, passes end before the sources they read from. A reconciler never sees a world that is only half known.
+// The life of a process that reconciles, made of failure domains (domain.ts). Sources are started; each domain begins its
+// passes when its own are synced, so a reconciler never sees a world that is only half known, and no domain waits for
+// another's. When the process is told to stop, passes end before the sources they read from.
 //
-//   new --start--> starting --all synced, admitted--> running --stop--> stopping --> stopped
+//   new --start--> starting --admitted, every domain works or says why it waits--> running --stop--> stopping --> stopped
 
 import { setMaxListeners } from 'node:events'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Clock, pause } from './clock.ts'
+import {
+  type Domain,
+  type DomainOptions,
+  type FollowedSource,
+  ManagedDomain,
+  type Source,
+  type Task,
+} from './domain.ts'
 import { measureRuntime, noMetrics, type RuntimeMetrics } from './metrics.ts'
 import type { Random } from './random.ts'
 import { type Reconciler, type RunningReconciler, runReconciler } from './reconciler.ts'
 import { Cancelled, type CancelReason } from './retry-policy.ts'
-
-/** Something that keeps a view of the world up to date until it is told to stop. */
-export interface Source {
-  readonly name: string
-  start(): void
-  /** Resolves when the view is complete for the first time; rejects when the signal is aborted before. */
-  synced(signal: AbortSignal): Promise<void>
-  stop(reason: CancelReason): Promise<void>
-}
-
-/** Work beside the reconcilers that lasts as long as they do. It ends when the signal is aborted. */
-export interface Task {
-  readonly name: string
-  run(signal: AbortSignal): Promise<void>
-}
+import { Waiters } from './waiters.ts'
 
 export interface ManagerOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
   readonly metrics?: Metrics | undefined
-  /** What else is waited for before passes begin: to be the leader. */
+  /** What every domain waits for before its passes begin: to be the leader. */
   readonly admitted?: (signal: AbortSignal) => Promise<void>
   /** How long running passes may take to end. */
   readonly stopMsMax?: number
-  /** Told when a task ends by itself or fails: whoever owns the process decides. */
+  /** Told when a task ends by itself or fails: the owner of the process decides. */
   readonly onTaskEnd?: (task: string, error: unknown) => void
 }
 
@@ -44,18 +39,21 @@ export type ManagerState = 'new' | 'starting' | 'running' | 'stopping' | 'stoppe
 
 export class Manager {
   readonly #options: ManagerOptions
-  readonly #sources: Source[] = []
+  readonly #domains: ManagedDomain[] = []
+  readonly #sources = new Map<Source, FollowedSource>()
   readonly #reconcilers: RunningReconciler[] = []
-  readonly #tasks: Task[] = []
   readonly #abort = new AbortController()
+  readonly #settled = new Waiters()
   readonly #metrics: RuntimeMetrics
-  #running: Promise<void>[] = []
+  readonly #tasks: Promise<void>[] = []
   #state: ManagerState = 'new'
+  #isAdmitted = false
   #stopped: Promise<void> | undefined
 
   constructor(options: ManagerOptions) {
     this.#options = options
-    this.#metrics = options.metrics === undefined ? noMetrics : measureRuntime(options.metrics, this.#reconcilers)
+    this.#metrics =
+      options.metrics === undefined ? noMetrics : measureRuntime(options.metrics, this.#reconcilers, this.#domains)
     // Every source listens until it is synced, and there are as many as there are kinds.
     setMaxListeners(0, this.#abort.signal)
   }
@@ -64,41 +62,42 @@ export class Manager {
     return this.#state
   }
 
-  get reconcilers(): readonly RunningReconciler[] {
-    return this.#reconcilers
+  /** In the order in which they were made: each after those that it needs. */
+  get domains(): readonly Domain[] {
+    return this.#domains
   }
 
-  /** A source that several reconcilers read is added once. */
-  addSource(source: Source): void {
-    this.#mustBeNew('a source')
-    if (!this.#sources.includes(source)) this.#sources.push(source)
+  domain(name: string, options: DomainOptions = {}): Domain {
+    this.#mustBeNew('a domain')
+    const domain = new ManagedDomain(name, options, {
+      log: this.#options.log,
+      mustBeNew: what => this.#mustBeNew(what),
+      follow: source => this.#follow(source),
+      run: reconciler => this.#run(reconciler),
+      begin: task => this.#tasks.push(this.#supervise(task)),
+    })
+    this.#domains.push(domain)
+    return domain
   }
 
-  addTask(task: Task): void {
-    this.#mustBeNew('a task')
-    this.#tasks.push(task)
-  }
-
-  /** The answer takes marks at once; passes begin when everything is synced. */
-  addReconciler(reconciler: Reconciler): RunningReconciler {
-    this.#mustBeNew('a reconciler')
-    const running = runReconciler(reconciler, { ...this.#options, metrics: this.#metrics })
-    this.#reconcilers.push(running)
-    return running
-  }
-
-  /** Resolves when passes have begun; rejects with `Cancelled` when it was stopped before. */
+  /**
+   * Resolves when every domain works or is known to wait for something; what changes later is followed without anybody
+   * waiting. Rejects with `Cancelled` when it was stopped before.
+   */
   async start(): Promise<void> {
     this.#mustBeNew('a start')
     this.#state = 'starting'
-    for (const source of this.#sources) source.start()
-    await Promise.all(this.#sources.map(source => source.synced(this.#abort.signal)))
-    await this.#options.admitted?.(this.#abort.signal)
-    this.#abort.signal.throwIfAborted()
+    const { signal } = this.#abort
+    const changed = () => this.#review()
+    for (const followed of this.#sources.values()) this.#begin(followed)
+    for (const domain of this.#domains) void domain.admit(signal, changed)
+    this.#review()
+    await this.#options.admitted?.(signal)
+    signal.throwIfAborted()
+    this.#isAdmitted = true
+    this.#review()
+    await this.#settled.until(this.#isSettled(), signal)
     this.#state = 'running'
-    this.#options.log.info('everything is synced, passes begin', { sources: this.#sources.length })
-    for (const reconciler of this.#reconcilers) reconciler.start()
-    this.#running = this.#tasks.map(task => this.#supervise(task))
   }
 
   /** Ends passes, then tasks, then sources. Answers in bounded time even when a pass does not listen. */
@@ -109,16 +108,63 @@ export class Manager {
 
   async #stop(reason: CancelReason): Promise<void> {
     const { clock, log, stopMsMax = 15_000 } = this.#options
-    this.#state = 'stopping'
+    this.#enter('stopping')
     const deadline = new AbortController()
     const late = pause(clock, stopMsMax, deadline.signal).then(() => 'late' as const)
     const passes = Promise.all(this.#reconcilers.map(reconciler => reconciler.stop(reason)))
     if ((await Promise.race([passes, late])) === 'late') log.error('passes did not end in time', { stopMsMax })
     this.#abort.abort(new Cancelled(reason))
-    const rest = Promise.all([...this.#running, ...this.#sources.map(source => source.stop(reason))])
+    const rest = Promise.all([...this.#tasks, ...[...this.#sources.keys()].map(source => source.stop(reason))])
     if ((await Promise.race([rest, late])) === 'late') log.error('sources and tasks did not end in time', { stopMsMax })
     deadline.abort()
-    this.#state = 'stopped'
+    this.#enter('stopped')
+  }
+
+  #enter(state: 'stopping' | 'stopped'): void {
+    this.#state = state
+    for (const domain of this.#domains) domain.state = state
+  }
+
+  /** A domain is asked after those it needs, which were made before it: once round is enough. */
+  #review(): void {
+    if (this.#state !== 'starting' && this.#state !== 'running') return
+    for (const domain of this.#domains) domain.review(this.#isAdmitted)
+    if (this.#isSettled()) this.#settled.tell()
+  }
+
+  #isSettled(): boolean {
+    return this.#isAdmitted && this.#domains.every(({ state }) => state === 'working' || state === 'waiting')
+  }
+
+  #follow(source: Source): FollowedSource {
+    const known = this.#sources.get(source)
+    if (known !== undefined) return known
+    const followed: FollowedSource = { source, hasSynced: false }
+    this.#sources.set(source, followed)
+    return followed
+  }
+
+  #begin(followed: FollowedSource): void {
+    const { source } = followed
+    const { signal } = this.#abort
+    source.onProblemChange?.(() => this.#review())
+    source.start()
+    source.synced(signal).then(
+      () => {
+        followed.hasSynced = true
+        this.#review()
+      },
+      error => {
+        if (!signal.aborted) this.#options.log.error('a source gave up', { source: source.name, error })
+      },
+    )
+  }
+
+  #run(reconciler: Reconciler): RunningReconciler {
+    const running = runReconciler(reconciler, { ...this.#options, metrics: this.#metrics })
+    this.#reconcilers.push(running)
+    this.#metrics.added(reconciler.name)
+    return running
   }
 
   async #supervise(task: Task): Promise<void> {

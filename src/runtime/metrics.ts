@@ -1,11 +1,16 @@
 // What the runtime counts: how passes ended and how long they took, and how long keys waited for theirs. How many wait
-// just now is read from the queues when somebody looks.
+// just now, and which desks work, is read when the metrics are scraped.
 
-import { type Metrics, secondsBounds } from '../telemetry/metrics.ts'
+import { type Metrics, type Sample, secondsBounds } from '../telemetry/metrics.ts'
+import type { DomainState } from './domain.ts'
 
-export type PassOutcome = 'done' | 'requeue' | 'requeue_after' | 'conflict' | 'failed' | 'terminal' | 'cancelled'
+const outcomes = ['done', 'requeue', 'requeue_after', 'conflict', 'failed', 'cancelled'] as const
+
+export type PassOutcome = (typeof outcomes)[number]
 
 export interface RuntimeMetrics {
+  /** There is such a reconciler, and none of its passes has ended yet. */
+  added(reconciler: string): void
   /** A key waited so long from being ready to being taken. */
   waited(reconciler: string, waitedMs: number): void
   /** A pass ended. */
@@ -13,6 +18,7 @@ export interface RuntimeMetrics {
 }
 
 export const noMetrics: RuntimeMetrics = {
+  added: () => {},
   waited: () => {},
   passed: () => {},
 }
@@ -26,7 +32,17 @@ export interface Measured {
   oldestMs(): number
 }
 
-export function measureRuntime(metrics: Metrics, queues: readonly Measured[]): RuntimeMetrics {
+/** What is asked about a domain. */
+export interface MeasuredDomain {
+  readonly name: string
+  readonly state: DomainState
+}
+
+export function measureRuntime(
+  metrics: Metrics,
+  queues: readonly Measured[],
+  domains: readonly MeasuredDomain[],
+): RuntimeMetrics {
   const passes = metrics.counter('mooring_passes_total', 'Passes that ended, by how.', ['controller', 'outcome'])
   const took = metrics.histogram('mooring_pass_duration_seconds', 'Time of a pass.', secondsBounds, ['controller'])
   const waits = metrics.histogram(
@@ -53,7 +69,16 @@ export function measureRuntime(metrics: Metrics, queues: readonly Measured[]): R
     'How long the key that has been ready for longest has waited.',
     queue => queue.oldestMs() / 1000,
   )
+  metrics.gauge('mooring_desk_state', '1 for the state a desk is in: it works, or waits for what it lacks.', () => ({
+    labels: ['desk', 'state'],
+    samples: domains.flatMap(({ name, state }) =>
+      (['working', 'waiting'] as const).map((one): Sample => [[name, one], Number(one === state)]),
+    ),
+  }))
   return {
+    added(controller) {
+      for (const outcome of outcomes) passes.startAtZero(controller, outcome)
+    },
     waited: (controller, waitedMs) => waits.observe(waitedMs / 1000, controller),
     passed(controller, outcome, tookMs) {
       passes.add(controller, outcome)

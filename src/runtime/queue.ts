@@ -118,6 +118,11 @@ export class WorkQueue {
     this.#pumpSoon()
   }
 
+  /** Takes nothing until `start` is called again; what is marked meanwhile stays in its place. */
+  pause(): void {
+    this.#isStarted = false
+  }
+
   /** Takes nothing more; resolves when what runs has ended. */
   stop(): Promise<void> {
     this.#isStopped = true
@@ -205,7 +210,7 @@ export class WorkQueue {
   }
 
   #pump(): void {
-    while (this.#running < this.#options.concurrency) {
+    while (this.#isStarted && this.#running < this.#options.concurrency) {
       const item = this.#take()
       if (item === undefined) break
       this.#passesThisTurn++

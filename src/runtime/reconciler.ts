@@ -1,7 +1,6 @@
 // The contract of a pass: it is given a key, looks at the world as it is, does what is missing, and says when it wants to
-// look again. Everything around it is done here, once: an error backs off, a conflict looks again, a terminal error waits
-// for a change, an exception is an error like any other, a cancelled pass is nobody's failure, and every pass has an id
-// that its log lines carry.
+// look again. Everything around it is done here, once: an error backs off, a conflict looks again, an exception is an error
+// like any other, a cancelled pass is no failure, and every pass has an id that its log lines and requests carry.
 
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Backoff } from './backoff.ts'
@@ -31,7 +30,7 @@ export function requeueAfter(delayMs: number): PassResult {
 
 export interface Pass {
   readonly key: string
-  /** In every log line and, as a header, in every request of this pass. */
+  /** In every log line of this pass, and in every request sent through `Client.withPass`. */
   readonly id: string
   readonly log: Log
   /** Aborted with a `Cancelled` when the process stops, the lease is lost or the pass takes too long. */
@@ -72,6 +71,8 @@ export interface RunningReconciler {
   mark(key: string): void
   markAfter(key: string, delayMs: number): void
   start(): void
+  /** No pass begins until `start` is called again; those that run go on. */
+  pause(): void
   /** Tells running passes why they should end; resolves when they have. */
   stop(reason: CancelReason): Promise<void>
   readonly depth: number
@@ -115,6 +116,7 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
     mark: key => queue.mark(key),
     markAfter: (key, delayMs) => queue.markAfter(key, delayMs),
     start: () => queue.start(),
+    pause: () => queue.pause(),
     stop(reason) {
       const stopped = queue.stop()
       for (const pass of passes) pass.abort(new Cancelled(reason))
@@ -151,9 +153,6 @@ function judge(error: Error, log: Log): [PassOutcome, Next] {
     case 'stale':
       log.debug('looked at an old view, looking again', { error: describeError(error) })
       return ['conflict', { kind: 'stale' }]
-    case 'terminal':
-      log.error('cannot go on until something changes', { error: describeError(error) })
-      return ['terminal', { kind: 'done' }]
     case 'retry':
       log.info('a pass failed and will be tried again', { error: describeError(error) })
       return [

@@ -4,19 +4,11 @@
 export type RetryPolicy =
   /** The view was old: look again, at once the first time. */
   | { readonly kind: 'stale' }
-  /** Trying again cannot help until something changes. */
-  | { readonly kind: 'terminal' }
-  /** Try again later, and not before `atLeastMs` when somebody said so. */
+  /** Try again later, and not before `atLeastMs` when the server asked for it. */
   | { readonly kind: 'retry'; readonly atLeastMs?: number }
 
 export interface HasRetryPolicy {
   readonly retryPolicy: RetryPolicy
-}
-
-/** Thrown by a pass when only a change of the world can help. */
-export class TerminalError extends Error implements HasRetryPolicy {
-  override readonly name = 'TerminalError'
-  readonly retryPolicy: RetryPolicy = { kind: 'terminal' }
 }
 
 export type CancelReason = 'shutdown' | 'lost-lease' | 'deadline' | 'not-needed'
@@ -37,7 +29,7 @@ export function retryPolicyOf(error: unknown): RetryPolicy {
   return { kind: 'retry' }
 }
 
-/** Anything can be thrown; whoever handles it wants an Error. */
+/** Anything can be thrown; what handles it wants an Error. */
 export function toError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(`something that is no error was thrown: ${String(thrown)}`)
 }

@@ -51,6 +51,17 @@ describe('metrics', () => {
     expect(metrics.text()).toContain('calm_seconds_bucket{le="+Inf"} 0\n')
   })
 
+  test('with labels that are known beforehand start at zero, so that the first one counted is seen as an increase', () => {
+    const metrics = createMetrics()
+    const asked = metrics.counter('asked_total', 'Requests.', ['verb'], { startAt: [['get'], ['list']] })
+    asked.add('list')
+    asked.startAtZero('watch')
+    asked.startAtZero('list')
+    expect(metrics.text()).toContain(
+      'asked_total{verb="get"} 0\nasked_total{verb="list"} 1\nasked_total{verb="watch"} 0\n',
+    )
+  })
+
   test('come to no more series than they may, whatever is named', () => {
     const metrics = createMetrics()
     const asked = metrics.counter('asked_total', 'Requests.', ['name'])

@@ -3,7 +3,7 @@
 // the bound everything new is counted together, under `other`.
 
 export interface Metrics {
-  counter(name: string, help: string, labels?: readonly string[]): Counter
+  counter(name: string, help: string, labels?: readonly string[], options?: CounterOptions): Counter
   histogram(name: string, help: string, bounds: readonly number[], labels?: readonly string[]): Histogram
   /** Read when asked: costs nothing until somebody looks. */
   gauge(name: string, help: string, read: () => Reading): void
@@ -18,9 +18,16 @@ export type Reading = number | { readonly labels: readonly string[]; readonly sa
 /** The values of the labels, and the number: as exact as its reader can take it. */
 export type Sample = readonly [values: readonly string[], value: number | bigint]
 
+export interface CounterOptions {
+  /** Values of the labels that are known beforehand: they are printed as 0 until the first is counted. */
+  readonly startAt?: readonly (readonly string[])[]
+}
+
 export interface Counter {
   /** One more. */
   add(...values: readonly string[]): void
+  /** From now on these values of the labels are printed, as 0 if none was counted. */
+  startAtZero(...values: readonly string[]): void
 }
 
 export interface Histogram {
@@ -50,12 +57,16 @@ export function createMetrics(): Metrics {
   }
 
   return {
-    counter(name, help, labels = []) {
+    counter(name, help, labels = [], { startAt = [] } = {}) {
       const series = createSeries(labels, () => ({ value: 0 }))
+      for (const values of startAt) series.at(values)
       keep(name, 'counter', help, () => series.all().map(([shown, { value }]) => line(name, shown, value)))
       return {
         add: (...values) => {
           series.at(values).value++
+        },
+        startAtZero: (...values) => {
+          series.at(values)
         },
       }
     },

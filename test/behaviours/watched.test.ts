@@ -280,7 +280,10 @@ describe('The log of a claim', () => {
     await world.desk.start()
     await world.idle(10_000)
     const lines = world.desk.log.slice(before).filter(({ namespace = world.home }) => namespace === world.home)
-    expect(lines.map(({ msg }) => msg)).toEqual(['everything is synced, passes begin'])
+    expect(lines.map(({ msg, desk }) => `${desk}: ${msg}`)).toEqual([
+      'office: the desk begins to work',
+      'capi: the desk begins to work',
+    ])
   })
 })
 

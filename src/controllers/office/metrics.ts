@@ -81,12 +81,12 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
     begin({ desk, claimKind }) {
       for (const { kind } of pools) {
         for (const outcome of outcomes) {
-          for (const strategy of strategies) allocations.start(desk, claimKind, kind, strategy, outcome)
+          for (const strategy of strategies) allocations.startAtZero(desk, claimKind, kind, strategy, outcome)
         }
-        races.start(desk, claimKind, kind)
-        releases.start(desk, claimKind, kind)
+        races.startAtZero(desk, claimKind, kind)
+        releases.startAtZero(desk, claimKind, kind)
       }
-      for (const what of ['hold', 'report']) strays.start(desk, claimKind, what)
+      for (const what of ['hold', 'report']) strays.startAtZero(desk, claimKind, what)
     },
     decided(entry, { desk, claimKind }) {
       const kind = entry.pool?.kind ?? ''

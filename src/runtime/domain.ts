@@ -1,0 +1,203 @@
+// A failure domain: sources, and the reconcilers and tasks that cannot do without them. What one domain lacks holds up
+// nothing but itself and the domains that need it.
+//
+//   new --start--> starting --nothing is missing, admitted--> working --told to stop--> stopping --> stopped
+//                     |                                        |   ^
+//                     | a reason is known                problem   |  it is over
+//                     v                                        v   |
+//                  waiting ------------------------------> waiting-'
+
+import { describeError, type Log } from '../telemetry/log.ts'
+import type { Reconciler, RunningReconciler } from './reconciler.ts'
+import type { CancelReason } from './retry-policy.ts'
+
+/** Something that keeps a view of the world up to date until it is told to stop. */
+export interface Source {
+  readonly name: string
+  start(): void
+  /** Resolves when the view is complete for the first time; rejects when the signal is aborted before. */
+  synced(signal: AbortSignal): Promise<void>
+  /** Why the view cannot be believed now, in a sentence. */
+  problem?(): string | undefined
+  /** Calls `changed` whenever `problem` may answer something else than before. */
+  onProblemChange?(changed: () => void): void
+  stop(reason: CancelReason): Promise<void>
+}
+
+/** Work beside the reconcilers that lasts as long as they do. It ends when the signal is aborted. */
+export interface Task {
+  readonly name: string
+  run(signal: AbortSignal): Promise<void>
+}
+
+export type DomainState = 'new' | 'starting' | 'waiting' | 'working' | 'stopping' | 'stopped'
+
+export interface DomainOptions {
+  /** Domains that must work for this one to work. */
+  readonly needs?: readonly Domain[]
+  /**
+   * Resolves when the domain may begin: its permissions are there. While it waits and knows what for, it says so with
+   * `waitFor`; until then the domain counts as starting, and `Manager.start` waits for it.
+   */
+  readonly admitted?: (signal: AbortSignal, waitFor: (reasons: readonly string[]) => void) => Promise<void>
+}
+
+export interface Domain {
+  readonly name: string
+  readonly state: DomainState
+  /** A source that several domains read is added to each of them; it is started once. */
+  addSource(source: Source, options?: SourceOptions): void
+  /** The answer takes marks at once; passes begin when the domain works. */
+  addReconciler(reconciler: Reconciler): RunningReconciler
+  /** It begins when the domain works for the first time. */
+  addTask(task: Task): void
+  /**
+   * Why it does not work now, in sentences; empty when it works. What the manager itself waits for, to be the leader,
+   * is not among them: a replica that stands by lacks nothing.
+   */
+  reasons(): string[]
+}
+
+export interface SourceOptions {
+  /**
+   * True, unless told otherwise: the domain waits while the source has a problem. `at first`: it waits until the source has
+   * synced, and what is known then stays good enough. False: it works without the source once that has synced or has a
+   * problem.
+   */
+  readonly isNeeded?: boolean | 'at first'
+}
+
+/** A source as every domain sees it that reads it. */
+export interface FollowedSource {
+  readonly source: Source
+  hasSynced: boolean
+}
+
+/** What the manager does for its domains. */
+export interface DomainParts {
+  readonly log: Log
+  mustBeNew(what: string): void
+  follow(source: Source): FollowedSource
+  run(reconciler: Reconciler): RunningReconciler
+  begin(task: Task): void
+}
+
+/** Something that is missing. While it is not known why, it may come at any moment: the domain is starting. */
+interface Lack {
+  readonly reason: string
+  readonly isKnown: boolean
+}
+
+export class ManagedDomain implements Domain {
+  readonly name: string
+  state: DomainState = 'new'
+  readonly #parts: DomainParts
+  readonly #options: DomainOptions
+  readonly #sources = new Map<FollowedSource, Required<SourceOptions>>()
+  readonly #reconcilers: RunningReconciler[] = []
+  readonly #tasks: Task[] = []
+  #isAdmitted: boolean
+  /** What `admitted` says it waits for. */
+  #awaited: readonly string[] = []
+  #hasWorked = false
+
+  constructor(name: string, options: DomainOptions, parts: DomainParts) {
+    this.name = name
+    this.#options = options
+    this.#parts = parts
+    this.#isAdmitted = options.admitted === undefined
+  }
+
+  addSource(source: Source, { isNeeded = true }: SourceOptions = {}): void {
+    this.#parts.mustBeNew('a source')
+    this.#sources.set(this.#parts.follow(source), { isNeeded })
+  }
+
+  addReconciler(reconciler: Reconciler): RunningReconciler {
+    this.#parts.mustBeNew('a reconciler')
+    const running = this.#parts.run(reconciler)
+    this.#reconcilers.push(running)
+    return running
+  }
+
+  addTask(task: Task): void {
+    this.#parts.mustBeNew('a task')
+    this.#tasks.push(task)
+  }
+
+  reasons(): string[] {
+    return this.#lacks().map(({ reason }) => reason)
+  }
+
+  /** Asks for its own admission; `changed` is called when more is known about it. */
+  async admit(signal: AbortSignal, changed: () => void): Promise<void> {
+    try {
+      await this.#options.admitted?.(signal, reasons => {
+        this.#awaited = reasons
+        changed()
+      })
+      this.#isAdmitted = true
+    } catch (error) {
+      if (signal.aborted) return
+      this.#parts.log.error('the desk cannot find out whether it may work', {
+        desk: this.name,
+        error: describeError(error),
+      })
+      this.#awaited = [`${this.name} could not be admitted: ${describeError(error)}`]
+    }
+    changed()
+  }
+
+  /** Begins, pauses or continues passes as is right now. The domains it needs were asked before. */
+  review(isManagerAdmitted: boolean): void {
+    const lacks = this.#lacks()
+    const before = this.state
+    this.state = stateOf(lacks, isManagerAdmitted)
+    if (this.state === before) return
+    if (this.state === 'working') this.#work()
+    else if (this.state === 'waiting') this.#wait(lacks)
+  }
+
+  #work(): void {
+    const { log, begin } = this.#parts
+    log.info(this.#hasWorked ? 'the desk goes on' : 'the desk begins to work', { desk: this.name })
+    for (const reconciler of this.#reconcilers) reconciler.start()
+    if (!this.#hasWorked) for (const task of this.#tasks) begin(task)
+    this.#hasWorked = true
+  }
+
+  #wait(lacks: readonly Lack[]): void {
+    const fields = { desk: this.name, reasons: lacks.map(({ reason }) => reason) }
+    for (const reconciler of this.#reconcilers) reconciler.pause()
+    // A desk may never be used here, its kinds not installed; one that worked before is missed.
+    if (this.#hasWorked) this.#parts.log.error('the desk waits', fields)
+    else this.#parts.log.info('the desk waits', fields)
+  }
+
+  #lacks(): Lack[] {
+    const lacks: Lack[] = []
+    for (const need of this.#options.needs ?? []) {
+      if (need.reasons().length === 0) continue
+      lacks.push({ reason: `${need.name} does not work`, isKnown: need.state === 'waiting' })
+    }
+    if (!this.#isAdmitted && this.#awaited.length === 0) {
+      lacks.push({ reason: `${this.name} is not admitted yet`, isKnown: false })
+    } else if (!this.#isAdmitted) {
+      for (const reason of this.#awaited) lacks.push({ reason, isKnown: true })
+    }
+    for (const [followed, { isNeeded }] of this.#sources) lacks.push(...lacksOf(followed, isNeeded))
+    return lacks
+  }
+}
+
+function lacksOf({ source, hasSynced }: FollowedSource, isNeeded: boolean | 'at first'): Lack[] {
+  const problem = source.problem?.()
+  if (problem === undefined) return hasSynced ? [] : [{ reason: `${source.name} is not listed yet`, isKnown: false }]
+  const isMissed = isNeeded === 'at first' ? !hasSynced : isNeeded
+  return isMissed ? [{ reason: problem, isKnown: true }] : []
+}
+
+function stateOf(lacks: readonly Lack[], isAdmitted: boolean): DomainState {
+  if (lacks.length === 0) return isAdmitted ? 'working' : 'starting'
+  return lacks.some(({ isKnown }) => isKnown) ? 'waiting' : 'starting'
+}
