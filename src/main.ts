@@ -6,6 +6,7 @@ import { mooringVersion } from './apiserver/version.ts'
 import type { AdoptOptions } from './cli/adopt.ts'
 import type { BackupOptions } from './cli/backup.ts'
 import { addControllerFlags, toControllerOptions } from './cli/controller-flags.ts'
+import { deskNames, desksHelp } from './cli/desks.ts'
 import { exitCodes, Failure } from './cli/failure.ts'
 import type { UpOptions } from './cli/up.ts'
 
@@ -24,7 +25,7 @@ program
   .option('--kubeconfig <file>', 'where to write the kubeconfig (default: kubeconfig in the data directory)')
   .option('--dashboard <host:port>', 'where dashboard, metrics and health are served', '127.0.0.1:7080')
   .option('--history <seconds>', 'how long past changes are kept for watches and lists to go on from', '300')
-  .option('--desks <list>', 'which desks to run: capi, or none for the API server alone', 'capi')
+  .option('--desks <list>', `which desks to run: ${desksHelp}; or none for the API server alone`, deskNames.join(','))
   .action(async (options: UpOptions) => {
     // Commands are loaded when they run: help and mistakes are answered at once.
     const { up } = await import('./cli/up.ts')

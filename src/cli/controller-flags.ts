@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Command, Option } from 'commander'
 import type { Level } from '../telemetry/log.ts'
+import { deskNames, desksHelp } from './desks.ts'
 import { exitCodes, Failure } from './failure.ts'
 
 export interface ControllerOptions {
@@ -55,7 +56,7 @@ export const flags: readonly Flag[] = [
     about: 'how to reach the cluster (default: the account of the pod, else what kubectl uses)',
   },
   { flag: '--context <name>', about: 'the context of the kubeconfig' },
-  { flag: '--desks <list>', about: 'which desks to run: capi', default: 'capi' },
+  { flag: '--desks <list>', about: `which desks to run: ${desksHelp}`, default: deskNames.join(',') },
   {
     flag: '--namespace <namespace>',
     about: 'serve only claims and pools of this namespace',

@@ -3,29 +3,33 @@
 // anew by whoever keeps it running: nothing of an earlier life is carried on.
 //
 //   connected --> checked --> elected --> working --told to stop--> passes end, lease given back, ended
-//                    |           '- reviews are answered from the moment the world is known, leader or not
-//                    '- something needed is missing: said, not ready, asked again every few seconds
+//                    |           '- webhooks are answered from the moment the caches are filled, leader or not
+//                    '- something that a desk needs is missing: logged, the desk waits, asked again every few seconds
+//
+// It is ready when the office works and so does one desk, or it stands by for the leader. A desk that waits is named in /readyz.
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { startWebhookServer } from '../admission/server.ts'
-import { claims, clusters, holds, pools, reports } from '../controllers/office/kinds.ts'
-import { poolConversions } from '../controllers/office/webhooks/conversion.ts'
+import { type Assembled, assemble, componentsOf } from '../controllers/assemble.ts'
+import { desks } from '../controllers/desks.ts'
 import { Election } from '../kube/lease.ts'
 import { realClock } from '../runtime/clock.ts'
+import type { Domain } from '../runtime/domain.ts'
 import { createLog, type Log } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { measureProcess } from '../telemetry/process-metrics.ts'
 import { type Connected, connect, readFile } from './connect.ts'
 import type { ControllerOptions } from './controller-flags.ts'
-import { createDesks, type Desks, knownDesks, refuseUnknownDesks } from './desks.ts'
+import { parseDesks } from './desks.ts'
 import { refuseOpenProfiles, serveDiagnostics } from './diagnostics.ts'
 import { exitCodes, Failure } from './failure.ts'
 import { parseBindAddress } from './host-port.ts'
-import { bind, type Page, type Pages, servePages } from './listen.ts'
-import { leaseName, singlePermissions } from './permissions.ts'
+import { bind, type Pages, servePages } from './listen.ts'
+import { healthPage, type Readiness, readinessOf } from './readiness.ts'
+import { leaseName, permissionSets, singlePermissions } from './permissions.ts'
 import { type CertificateFiles, createCertificateFiles } from './serving-certificate.ts'
-import { StartUpChecks, type WantedKind } from './start-up-checks.ts'
+import { StartUpChecks } from './start-up-checks.ts'
 import { parseTLS, type TLSChoice } from './tls.ts'
 
 export interface RunningController {
@@ -42,7 +46,7 @@ export async function controller(
   options: ControllerOptions,
   write: (line: string) => void = line => process.stderr.write(line),
 ): Promise<RunningController> {
-  refuseUnknownDesks(options.desks, knownDesks)
+  const on = parseDesks(options.desks)
   refuseOpenProfiles(options.insecureDiagnostics, options.profiling)
   refuseHastyLease(options)
   const tls = parseTLS({ minVersion: options.tlsMinVersion, cipherSuites: options.tlsCipherSuites })
@@ -55,62 +59,66 @@ export async function controller(
     state.isStopping = true
     for (const step of undo.splice(0).reverse()) await step()
   }
-  const parts = { options, connected, log, tls, undo }
+  const parts = { options, on, connected, log, tls, undo }
   try {
     const checks = createChecks(parts)
     const { election, ended } = createElection(parts)
-    const desks = createDesks({
+    const assembled = assemble({
       client: connected.client,
       discovery: connected.discovery,
+      clock,
+      random: Math.random,
       log,
       metrics,
+      instance: hostname(),
+      desks,
+      on,
       scope: { namespace: options.namespace, watchFilter: options.watchFilter },
-      async admitted(signal) {
-        await checks.passed(signal)
-        await election?.elected(signal)
-      },
+      admitted: signal => election?.elected(signal) ?? Promise.resolve(),
+      checked: (part, signal, waitFor) => checks.passed([part], signal, waitFor),
     })
-    metrics.gauge('mooring_leader', '1 if this process leads, and works.', () =>
-      Number(election?.isLeading ?? desks.state === 'running'),
-    )
-    // From the socket inwards: reviews are the last to end, for the other replicas' writes ask for them too.
-    const reviews = await answerReviews(parts, desks)
+    metrics.gauge('mooring_leader', '1 for a desk that works in this process, because it is the leader.', () => ({
+      labels: ['desk'],
+      samples: assembled.domains.map(({ name, state }) => [[name], Number(state === 'working')]),
+    }))
+    // From the socket inwards: webhooks are the last to end, for the other replicas' writes ask for them too.
+    const webhooks = await answerWebhooks(parts, assembled)
     metrics.gauge(
       'mooring_webhook_certificate_end_time_seconds',
-      'When the certificate of the reviews ends, in seconds since 1970.',
+      'When the certificate of the webhooks ends, in seconds since 1970.',
       () => {
-        const endsAtMs = reviews.certificate?.endsAtMs
+        const endsAtMs = webhooks.certificate?.endsAtMs
         return { labels: [], samples: endsAtMs === undefined ? [] : [[[], endsAtMs / 1000]] }
       },
     )
-    const notReady = () => {
-      if (state.isStopping) return ['it is stopping']
-      const problem = reviews.certificate?.problem
-      return [...checks.reasons(), ...(problem === undefined ? [] : [problem]), ...unlistedReason(desks)]
+    const readiness = (): Readiness => {
+      if (state.isStopping) return { isReady: false, lines: ['it is stopping'] }
+      const problem = webhooks.certificate?.problem
+      return readinessOf(assembled.domains, problem === undefined ? [] : [problem])
     }
-    const health = await serveHealth(parts, notReady)
+    const health = await serveHealth(parts, readiness, assembled.domains)
     const diagnostics = await serveMetrics(parts, metrics)
 
     log.info('mooring controller starts', { server: connected.server, ...settings(options) })
     for (const [flag, why] of Object.entries(options.idle)) log.info('a flag changes nothing here', { flag, why })
     runInBackground(undo, signal => checks.run(signal))
-    // Who cannot work does not stand for election: it would keep those from leading who can.
+    // A process that cannot work does not stand for election: it would keep those from leading that can.
     if (election !== undefined) {
       runInBackground(undo, async signal => {
-        await checks.passed(signal).catch(() => {})
+        await canWork(checks, on, signal).catch(() => {})
         await election.run(signal)
       })
     }
     // The lease is given back after this, when no pass runs any more.
-    undo.push(() => desks.stop('shutdown'))
-    desks.start().then(
+    undo.push(() => assembled.stop('shutdown'))
+    assembled.start().then(
       () => log.info('mooring controller is working'),
       error => log.info('mooring controller ended before it worked', { error }),
     )
     const ports = {
       ...(health !== undefined && { health: health.port }),
       ...(diagnostics !== undefined && { diagnostics: diagnostics.port }),
-      ...(reviews.port !== undefined && { webhooks: reviews.port }),
+      ...(webhooks.port !== undefined && { webhooks: webhooks.port }),
     }
     return { ports, ended, stop }
   } catch (error) {
@@ -121,6 +129,8 @@ export async function controller(
 
 interface Parts {
   readonly options: ControllerOptions
+  /** Names of the desks that are on. */
+  readonly on: readonly string[]
   readonly connected: Connected
   readonly log: Log
   readonly tls: TLSChoice
@@ -137,21 +147,22 @@ function runInBackground(undo: Parts['undo'], run: (signal: AbortSignal) => Prom
   })
 }
 
-function createChecks({ options, connected, log }: Parts): StartUpChecks {
-  const ours = "Mooring's definitions, config/crd"
-  const clusterAPI = 'Cluster API'
-  const kinds: WantedKind[] = [
-    { kind: holds, isNeeded: true, comesWith: ours },
-    ...pools.map(kind => ({ kind, isNeeded: false, comesWith: ours })),
-    ...[claims, reports, clusters].map(kind => ({ kind, isNeeded: false, comesWith: clusterAPI })),
-  ]
+function createChecks({ options, on, connected, log }: Parts): StartUpChecks {
+  const kinds = componentsOf(desks, on).flatMap(({ name, kinds }) => kinds.map(kind => ({ of: name, ...kind })))
   const permissions = singlePermissions({
+    sets: permissionSets(desks, on),
     watchedNamespace: options.namespace,
     ownNamespace: options.leaderElectNamespace ?? connected.namespace,
     isElecting: options.leaderElect,
     isDiagnosing: !options.insecureDiagnostics && options.diagnosticsAddress !== nowhere,
   })
   return new StartUpChecks({ client: connected.client, served: connected.served, clock, log, kinds, permissions })
+}
+
+/** Resolves when the office, the election and at least one desk have what they need. */
+async function canWork(checks: StartUpChecks, on: readonly string[], signal: AbortSignal): Promise<void> {
+  for (const part of ['office', 'election']) await checks.passed([part], signal)
+  await checks.passed(on, signal)
 }
 
 function createElection({ options, connected, log }: Parts): { election?: Election; ended: Promise<Failure> } {
@@ -181,16 +192,17 @@ function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
   return { promise, resolve }
 }
 
-interface Reviews {
+interface ServedWebhooks {
   readonly port?: number
   readonly certificate?: CertificateFiles
 }
 
-async function answerReviews({ options, log, tls, undo }: Parts, desks: Desks): Promise<Reviews> {
+async function answerWebhooks({ options, on, log, tls, undo }: Parts, assembled: Assembled): Promise<ServedWebhooks> {
   const { webhookHost: host, webhookPort: port } = options
   if (port === 'none') return {}
+  const conversions = componentsOf(desks, on).flatMap(component => component.conversions)
   const server = await bind('--webhook-port', { host, port, isIP: false }, () =>
-    startWebhookServer({ host, port, sets: desks.webhookSets(), conversions: poolConversions, clock, log, tls }),
+    startWebhookServer({ host, port, sets: assembled.webhookSets, conversions, clock, log, tls }),
   )
   undo.push(() => server.stop())
   const certificate = createCertificateFiles({
@@ -209,25 +221,17 @@ async function answerReviews({ options, log, tls, undo }: Parts, desks: Desks): 
 /** What is given instead of an address for what is not to be served. */
 const nowhere = '0'
 
-async function serveHealth({ options, undo }: Parts, notReady: () => string[]): Promise<Pages | undefined> {
+async function serveHealth(
+  { options, undo }: Parts,
+  readiness: () => Readiness,
+  domains: readonly Domain[],
+): Promise<Pages | undefined> {
   const flag = '--health-probe-bind-address'
   if (options.healthProbeBindAddress === nowhere) return undefined
   const address = parseBindAddress(flag, options.healthProbeBindAddress)
-  const pages = await servePages({ flag, address, find: ({ path }) => healthPage(path, notReady) })
+  const pages = await servePages({ flag, address, find: ({ path }) => healthPage(path, readiness, domains) })
   undo.push(() => pages.stop())
   return pages
-}
-
-function healthPage(path: string, notReady: () => string[]): Page | undefined {
-  if (path === '/healthz' || path === '/livez') return { body: 'ok' }
-  if (path !== '/readyz') return undefined
-  const reasons = notReady()
-  return reasons.length === 0 ? { body: 'ok' } : { status: 503, body: reasons.map(reason => `${reason}\n`).join('') }
-}
-
-function unlistedReason(desks: Desks): string[] {
-  const kinds = desks.unlisted()
-  return kinds.length === 0 ? [] : [`not listed yet: ${kinds.join(', ')}`]
 }
 
 async function serveMetrics(

@@ -1,24 +1,27 @@
-// The definitions of kinds that are installed, read from `config/crd`. The files serve one version each; where a converter
-// runs, the older versions are served too.
+// The definitions of kinds that components bring, read from `config`. The files serve one version each; where a converter runs,
+// the older versions are served too.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { parseAllDocuments } from 'yaml'
+import type { Conversion } from '../admission/conversion.ts'
 import { toConversion, type WebhookAddress } from '../admission/registration.ts'
+import type { Component } from '../controllers/component.ts'
 import type { KubeObject } from '../kube/object.ts'
 
 export interface Definition extends KubeObject {
-  readonly spec: { readonly names: { readonly kind: string }; readonly versions: readonly object[] }
+  readonly spec: {
+    readonly group: string
+    readonly names: { readonly kind: string }
+    readonly versions: readonly object[]
+  }
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null }
 }
 
-/** The kinds of Mooring and of the in-cluster provider. */
-export function ownDefinitions(): Definition[] {
-  return readFolder('crd/')
-}
-
-/** Those of Cluster API that a desk needs: for a server where no Cluster API is installed. */
-export function coreDefinitions(): Definition[] {
-  return readFolder('crd/cluster-api/')
+/** In the order of the components. A folder of `config` stands for the files in it; an object for itself. */
+export function definitionsOf(components: readonly Pick<Component, 'definitions'>[]): Definition[] {
+  return components
+    .flatMap(({ definitions }) => definitions)
+    .flatMap(one => (typeof one === 'string' ? readFolder(one) : [one as Definition]))
 }
 
 const config = ['..', '..', 'config', ''].join('/')
@@ -32,14 +35,18 @@ function readFolder(path: string): Definition[] {
     .map(document => document.toJS() as Definition)
 }
 
-/** A kind of ours with more than one version is converted by us. */
-export function needsConversion({ spec }: Definition): boolean {
-  const isOurs = spec.names.kind.startsWith('InCluster') || spec.names.kind.startsWith('GlobalInCluster')
-  return isOurs && spec.versions.length > 1
+/** A kind of several versions between which a component converts. */
+export function needsConversion({ spec }: Definition, conversions: readonly Conversion[]): boolean {
+  const isConverted = conversions.some(({ group, kinds }) => group === spec.group && kinds.includes(spec.names.kind))
+  return isConverted && spec.versions.length > 1
 }
 
-export function withConversion(definition: Definition, address: WebhookAddress): Definition {
-  if (!needsConversion(definition)) return definition
+export function withConversion(
+  definition: Definition,
+  conversions: readonly Conversion[],
+  address: WebhookAddress,
+): Definition {
+  if (!needsConversion(definition, conversions)) return definition
   const { spec } = definition
   // The files do not serve the older version, because without a converter it would show the newer one's fields.
   const versions = spec.versions.map(version => ({ ...version, served: true }))

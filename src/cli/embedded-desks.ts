@@ -2,20 +2,22 @@
 // cluster, only that their requests take no socket.
 
 import { X509Certificate } from 'node:crypto'
+import { hostname } from 'node:os'
 import { toMutatingConfiguration, toValidatingConfiguration, type WebhookAddress } from '../admission/registration.ts'
 import { startWebhookServer } from '../admission/server.ts'
 import type { Webhook } from '../admission/webhook.ts'
 import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
 import type { Handler } from '../apiserver/edge/handler.ts'
-import { poolConversions } from '../controllers/office/webhooks/conversion.ts'
+import { assemble, componentsOf } from '../controllers/assemble.ts'
+import type { Component } from '../controllers/component.ts'
+import { desks } from '../controllers/desks.ts'
 import type { Client } from '../kube/client.ts'
 import { defineKind, type KubeObject } from '../kube/object.ts'
 import { speak } from '../kube/speak.ts'
 import { realClock } from '../runtime/clock.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { coreDefinitions, type Definition, ownDefinitions, withConversion } from './definitions.ts'
-import { createDesks } from './desks.ts'
+import { type Definition, definitionsOf, withConversion } from './definitions.ts'
 import { embeddedWire } from './embedded-wire.ts'
 
 export interface EmbeddedDesks {
@@ -27,6 +29,8 @@ export interface EmbeddedDesks {
 export interface EmbeddedDesksOptions {
   readonly handler: Handler
   readonly certificates: KeptCertificates
+  /** Names of the desks that are on. */
+  readonly on: readonly string[]
   readonly log: Log
   readonly metrics: Metrics
 }
@@ -35,16 +39,18 @@ const name = 'mooring'
 const clock = realClock
 
 export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise<EmbeddedDesks> {
-  const { handler, certificates, log, metrics } = options
+  const { handler, certificates, on, log, metrics } = options
   const { client, discovery } = connect(handler, certificates, metrics)
-  const desks = createDesks({ client, discovery, log, metrics })
-  const sets = desks.webhookSets()
+  const random = Math.random
+  const assembled = assemble({ client, discovery, clock, random, log, metrics, instance: hostname(), desks, on })
+  const sets = assembled.webhookSets
+  const components = componentsOf(desks, on)
   const server = await startWebhookServer({
     host: '127.0.0.1',
     port: 0,
     ...certificates.server(),
     sets,
-    conversions: poolConversions,
+    conversions: components.flatMap(({ conversions }) => conversions),
     clock,
     log,
   })
@@ -53,15 +59,15 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     base: `https://127.0.0.1:${server.port}`,
     caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
   }
-  await installKinds(client, address)
+  await installKinds(client, components, address)
   // Before the first pass: what an earlier run registered leads to a port that is closed by now.
   const webhooks = sets.flatMap(({ webhooks }) => webhooks)
   await registerWebhooks(client, webhooks, address)
-  await desks.start()
+  await assembled.start()
   return {
     renew: () => server.renew(certificates.server()),
     async stop() {
-      await desks.stop('shutdown')
+      await assembled.stop('shutdown')
       await server.stop()
     },
   }
@@ -107,12 +113,13 @@ const definitions = defineKind<KubeObject>({
 })
 
 /** Definitions are applied, so that a newer Mooring brings its newer kinds to older data. */
-async function installKinds(client: Client, address: WebhookAddress): Promise<void> {
-  // No Cluster API is installed here.
-  const wanted = [...ownDefinitions(), ...coreDefinitions()]
+async function installKinds(client: Client, components: readonly Component[], address: WebhookAddress): Promise<void> {
+  const wanted = definitionsOf(components)
+  const conversions = components.flatMap(component => component.conversions)
   for (const definition of wanted) {
     const ref = { name: definition.metadata.name ?? '' }
-    await client.apply(definitions, ref, withConversion(definition, address), { fieldManager: name, isForced: true })
+    const whole = withConversion(definition, conversions, address)
+    await client.apply(definitions, ref, whole, { fieldManager: name, isForced: true })
   }
   for (const { metadata } of wanted) await established(client, metadata.name ?? '')
 }

@@ -1,72 +1,19 @@
-// What the controller may do in a cluster, and why: the one list from which the roles are written (`config/rbac`), which is
-// checked when it starts, and which the reference describes. A verb that is not here is never used; one that is here has a
-// line that says what would not work without it.
+// What the controller may do in a cluster, and why: gathered from the office, the desks and the parts of the process itself. The
+// RBAC roles are written from it (`config/rbac`), it is checked when the controller starts, and the reference describes it. A
+// verb that is not here is never used; one that is here has a line that says what would not work without it.
 
-import { claims, clusters, reports } from '../controllers/capi/kinds.ts'
-import { holds, namespaces, pools } from '../controllers/office/kinds.ts'
-import { events } from '../kube/events.ts'
+import { type Component, type Permission, permission } from '../controllers/component.ts'
+import type { Desk } from '../controllers/desk.ts'
+import { officeComponent } from '../controllers/office/component.ts'
 import { leases } from '../kube/lease.ts'
-import type { Kind } from '../kube/object.ts'
 
 /** The lease that candidates compete for. */
 export const leaseName = 'mooring-controller'
 
-/**
- * Where a permission is needed: `cluster` for kinds without namespaces, `watched` for kinds with them, in every namespace or in
- * the one of `--namespace`, `own` in the namespace of the controller itself.
- */
-export type PermissionScope = 'cluster' | 'watched' | 'own'
-
-export interface Permission {
-  readonly group: string
-  /** Plural, with its subresource: `ipaddressclaims/status`. */
-  readonly resources: readonly string[]
-  readonly verbs: readonly string[]
-  readonly scope: PermissionScope
-  /** Only objects of these names; not possible for `create`. */
-  readonly names?: readonly string[]
-  /** What does not work without it: the end of "without it ...". */
-  readonly without: string
-  /** No pass begins, and the process is not ready, while it is missing. */
-  readonly isNeeded: boolean
-  /** Of which part of the controller: one that is switched off needs no permissions. */
-  readonly of: 'desk' | 'election' | 'diagnostics'
-}
-
-const deskPermissions: readonly Permission[] = [
-  needed(holds, ['get', 'list', 'watch', 'create', 'patch', 'delete'], 'no address can be held'),
-  needed(claims, ['get', 'list', 'watch'], 'claims are not seen'),
-  needed(claims, ['patch'], 'a claim does not remember its address'),
-  needed(sub(claims, 'status'), ['patch'], 'a claim does not say that it is bound, or why it waits'),
-  needed(
-    sub(claims, 'finalizers'),
-    ['update'],
-    'an IPAddress cannot name its claim as owner where the API server checks who may block a deletion',
-  ),
-  needed(reports, ['get', 'list', 'watch', 'create', 'patch', 'delete'], 'claims get no IPAddress'),
-  ...byScope(pools).flatMap(kinds => [
-    needed(kinds, ['list', 'watch'], 'pools are not seen'),
-    needed(kinds, ['patch'], 'a pool in use can be deleted'),
-    needed(
-      kinds.map(kind => sub(kind, 'status')),
-      ['patch'],
-      'a pool does not say what is used and free',
-    ),
-    needed(
-      kinds.map(kind => sub(kind, 'finalizers')),
-      ['update'],
-      'an IPAddress cannot name its pool as owner where the API server checks who may block a deletion',
-    ),
-  ]),
-  needed(clusters, ['list', 'watch'], 'claims of a paused Cluster are not left alone'),
-  needed(namespaces, ['get', 'list', 'watch'], 'pools cannot be offered to namespaces by their labels'),
-  { ...needed(events, ['create', 'patch'], 'kubectl describe shows no events'), isNeeded: false },
-]
-
 const electionPermissions: readonly Permission[] = [
   // A name cannot be asked for while there is no object of that name.
-  { ...needed(leases, ['create'], 'no replica can lead'), scope: 'own', of: 'election' },
-  { ...needed(leases, ['get', 'update'], 'no replica can lead'), scope: 'own', names: [leaseName], of: 'election' },
+  { ...permission(leases, ['create'], 'no replica can lead'), scope: 'own' },
+  { ...permission(leases, ['get', 'update'], 'no replica can lead'), scope: 'own', names: [leaseName] },
 ]
 
 const diagnosticsPermissions: readonly Permission[] = [
@@ -74,57 +21,33 @@ const diagnosticsPermissions: readonly Permission[] = [
   diagnosing('authorization.k8s.io', 'subjectaccessreviews'),
 ]
 
-export const permissions: readonly Permission[] = [
-  ...deskPermissions,
-  ...electionPermissions,
-  ...diagnosticsPermissions,
-]
-
-interface Resource extends Pick<Kind, 'group' | 'plural' | 'namespaced'> {}
-
-function needed(kinds: Resource | readonly Resource[], verbs: readonly string[], without: string): Permission {
-  const list: readonly Resource[] = Array.isArray(kinds) ? kinds : [kinds]
-  const [first] = list
-  return {
-    group: first?.group ?? '',
-    resources: list.map(({ plural }) => plural),
-    verbs,
-    scope: first?.namespaced === true ? 'watched' : 'cluster',
-    without,
-    isNeeded: true,
-    of: 'desk',
-  }
+function diagnosing(group: string, plural: string): Permission {
+  const without = 'no user can read /metrics, unless --insecure-diagnostics is given'
+  return { ...permission({ group, plural, namespaced: false }, ['create'], without), isNeeded: false }
 }
 
-function diagnosing(group: string, resource: string): Permission {
-  const without = 'nobody can read /metrics, unless --insecure-diagnostics is given'
-  return {
-    group,
-    resources: [resource],
-    verbs: ['create'],
-    scope: 'cluster',
-    without,
-    isNeeded: false,
-    of: 'diagnostics',
-  }
+/** The permissions of one part of the controller: the office, a desk, the election, the diagnostics. */
+export interface PermissionSet {
+  readonly name: string
+  readonly permissions: readonly Permission[]
 }
 
-function sub({ group, plural, namespaced }: Resource, subresource: string): Resource {
-  return { group, plural: `${plural}/${subresource}`, namespaced }
+/** Of a desk that is off only what it takes to see: the ledger counts what every installed kind shows. */
+export function permissionSets(desks: readonly Desk[], on: readonly string[]): PermissionSet[] {
+  return [
+    officeComponent,
+    ...desks.map(desk => (on.includes(desk.name) ? desk : { name: desk.name, permissions: seeingOf(desk) })),
+    { name: 'election', permissions: electionPermissions },
+    { name: 'diagnostics', permissions: diagnosticsPermissions },
+  ].filter(({ permissions }) => permissions.length > 0)
 }
 
-/** One rule speaks of one group, and of kinds with namespaces or of kinds without. */
-function byScope(kinds: readonly Kind[]): Kind[][] {
-  const together = new Map<string, Kind[]>()
-  for (const kind of kinds) {
-    const key = `${kind.group} ${kind.namespaced}`
-    together.set(key, [...(together.get(key) ?? []), kind])
-  }
-  return [...together.values()]
-}
+const seeingOf = ({ permissions }: Component): Permission[] => permissions.filter(({ isForSeeing }) => isForSeeing)
 
 /** One verb on one resource, as the API server is asked about it. */
 export interface SinglePermission {
+  /** Which part of the controller needs it. */
+  readonly of: string
   readonly verb: string
   readonly group: string
   readonly resource: string
@@ -137,6 +60,7 @@ export interface SinglePermission {
 }
 
 export interface PermissionsInUse {
+  readonly sets: readonly PermissionSet[]
   /** Empty for all. */
   readonly watchedNamespace: string
   readonly ownNamespace: string
@@ -144,20 +68,17 @@ export interface PermissionsInUse {
   readonly isDiagnosing: boolean
 }
 
-export function singlePermissions({
-  watchedNamespace,
-  ownNamespace,
-  isElecting,
-  isDiagnosing,
-}: PermissionsInUse): SinglePermission[] {
+export function singlePermissions(inUse: PermissionsInUse): SinglePermission[] {
+  const { sets, watchedNamespace, ownNamespace, isElecting, isDiagnosing } = inUse
   const namespaceOf = { cluster: '', watched: watchedNamespace, own: ownNamespace }
-  const inUse = { desk: true, election: isElecting, diagnostics: isDiagnosing }
-  return permissions
-    .filter(permission => inUse[permission.of])
-    .flatMap(({ group, resources, verbs, names, scope, without, isNeeded }) =>
+  const isUsed = ({ name }: PermissionSet): boolean =>
+    (name !== 'election' || isElecting) && (name !== 'diagnostics' || isDiagnosing)
+  return sets.filter(isUsed).flatMap(({ name: of, permissions }) =>
+    permissions.flatMap(({ group, resources, verbs, names, scope, without, isNeeded }) =>
       resources.flatMap(resource => {
         const [plural = '', subresource] = resource.split('/')
         return verbs.map(verb => ({
+          of,
           verb,
           group,
           resource: plural,
@@ -168,7 +89,8 @@ export function singlePermissions({
           isNeeded,
         }))
       }),
-    )
+    ),
+  )
 }
 
 /** `ipaddressclaims.ipam.cluster.x-k8s.io/status`, or `namespaces`. */

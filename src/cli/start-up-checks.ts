@@ -1,6 +1,6 @@
-// Is everything there that the controller needs: kinds, and permissions? Asked before the first pass and until nothing is missing;
-// each thing that is missing is said once, with what to do about it, and once more when it has come. A process that lacks
-// something it needs neither leads nor passes; one that lacks a kind it can do without works, and sees it when it comes.
+// Is everything there that each part of the controller needs: kinds, and permissions? Asked before its first pass and until
+// nothing is missing; each thing that is missing is logged once, with what to do about it, and once more when it is available.
+// A desk that lacks something it needs waits; the others work. A process in which no desk can work does not stand for election.
 
 import { isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
@@ -8,6 +8,7 @@ import { defineKind, type Kind, type KubeObject, nameOfKind } from '../kube/obje
 import { type Clock, pause } from '../runtime/clock.ts'
 import { Waiters } from '../runtime/waiters.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
+import type { UsedKind } from '../controllers/component.ts'
 import { nameOfResource, type SinglePermission } from './permissions.ts'
 
 export interface StartUpChecksOptions {
@@ -20,16 +21,15 @@ export interface StartUpChecksOptions {
   readonly permissions: readonly SinglePermission[]
 }
 
-export interface WantedKind {
-  readonly kind: Kind
-  /** Nothing works without it. */
-  readonly isNeeded: boolean
-  /** Who brings it: the end of "it comes with ...". */
-  readonly comesWith: string
+export interface WantedKind extends UsedKind {
+  /** Which part of the controller needs it. */
+  readonly of: string
 }
 
 /** One thing that is missing. */
 export interface Lack {
+  /** Which part of the controller lacks it; undefined where nothing is known about any of them. */
+  readonly of: string | undefined
   /** Tells it from every other. */
   readonly key: string
   readonly sentence: string
@@ -48,22 +48,28 @@ const questionsMax = 8
 
 export class StartUpChecks {
   readonly #options: StartUpChecksOptions
-  readonly #waiting = new Waiters()
+  readonly #changed = new Waiters()
   #lacks: readonly Lack[] | undefined
 
   constructor(options: StartUpChecksOptions) {
     this.#options = options
   }
 
-  /** Why no pass can begin. Empty when everything needed is there. */
-  reasons(): string[] {
+  /** Why no pass of this part can begin. Empty when everything that it needs is there. */
+  reasons(part: string): string[] {
     if (this.#lacks === undefined) return ['it was not checked yet what is there in the cluster']
-    return this.#lacks.filter(({ isNeeded }) => isNeeded).map(({ reason }) => reason)
+    const isOfPart = ({ of, isNeeded }: Lack) => isNeeded && (of === part || of === undefined)
+    return this.#lacks.filter(isOfPart).map(({ reason }) => reason)
   }
 
-  /** Resolves when everything needed is there; rejects when the signal is aborted before. */
-  passed(signal: AbortSignal): Promise<void> {
-    return this.#waiting.until(this.reasons().length === 0, signal)
+  /** Resolves when everything that one of these parts needs is there; rejects when the signal is aborted before. */
+  async passed(parts: readonly string[], signal: AbortSignal, onWaiting?: (reasons: string[]) => void): Promise<void> {
+    for (;;) {
+      const reasons = parts.map(part => this.reasons(part))
+      if (reasons.some(list => list.length === 0)) return
+      if (this.#lacks !== undefined) onWaiting?.(reasons.flat())
+      await this.#changed.until(false, signal)
+    }
   }
 
   /** Looks again and again until the signal is aborted. */
@@ -83,15 +89,17 @@ export class StartUpChecks {
     }
   }
 
-  async #lookForKind({ kind, isNeeded, comesWith }: WantedKind): Promise<Lack | undefined> {
+  async #lookForKind({ of, kind, isNeeded, comesWith }: WantedKind): Promise<Lack | undefined> {
     const served = await this.#options.served(kind)
     if (kind.versions.some(version => served.includes(version))) return undefined
     const name = nameOfKind(kind)
     const what = served.length === 0 ? 'is not installed' : `is served as ${served.join(', ')} only`
     return {
-      key: `kind ${name}`,
+      of,
+      key: `kind ${name} for ${of}`,
       sentence: 'a kind is missing',
       fields: {
+        desk: of,
         kind: name,
         wanted: kind.versions.join(' or '),
         ...(served.length > 0 && { served: served.join(', ') }),
@@ -103,7 +111,7 @@ export class StartUpChecks {
   }
 
   async #askForPermission(permission: SinglePermission): Promise<Lack | undefined> {
-    const { verb, group, resource, subresource, name, namespace, without, isNeeded } = permission
+    const { of, verb, group, resource, subresource, name, namespace, without, isNeeded } = permission
     const resourceAttributes = { verb, group, resource, subresource, name, namespace }
     const { status } = await this.#options.client.create(selfReviews, {
       apiVersion: 'authorization.k8s.io/v1',
@@ -115,9 +123,11 @@ export class StartUpChecks {
     const what = nameOfResource(permission)
     const where = namespace === '' ? '' : ` in namespace ${namespace}`
     return {
-      key: `permission ${verb} ${what} ${namespace} ${name ?? ''}`,
+      of,
+      key: `permission ${verb} ${what} ${namespace} ${name ?? ''} for ${of}`,
       sentence: 'a permission is missing',
       fields: {
+        desk: of,
         verb,
         resource: what,
         ...(name !== undefined && { name }),
@@ -132,25 +142,24 @@ export class StartUpChecks {
 
   #note(lacks: readonly Lack[]): void {
     const { log } = this.#options
-    // Who once had everything is not without it because the server is away.
+    // What was complete is not incomplete because the server does not answer.
     const isAnswered = lacks.every(({ key }) => key !== unansweredKey)
     if (!isAnswered && this.#lacks?.length === 0) return
     const before = new Map((this.#lacks ?? []).map(lack => [lack.key, lack]))
     const now = new Set(lacks.map(({ key }) => key))
     for (const { key, sentence, fields, isNeeded } of lacks) {
       if (before.has(key)) continue
-      // A kind that can come later needs nobody; every missing permission does.
+      // Optional kind: info. Missing permission: error.
       if (isNeeded || key.startsWith('permission ')) log.error(sentence, fields)
       else log.info(sentence, fields)
     }
     for (const [key, { fields }] of before) {
-      if (isAnswered && !now.has(key)) log.info('what was missing is there now', fields)
+      if (isAnswered && !now.has(key)) log.info('a missing kind or permission is now available', fields)
     }
-    const wasLacking = this.#lacks === undefined || this.reasons().length > 0
+    const wasLacking = this.#lacks === undefined || this.#lacks.some(({ isNeeded }) => isNeeded)
     this.#lacks = lacks
-    if (!wasLacking || this.reasons().length > 0) return
-    log.info('every kind and permission that is needed is there')
-    this.#waiting.tell()
+    this.#changed.tell()
+    if (wasLacking && !lacks.some(({ isNeeded }) => isNeeded)) log.info('every kind and permission that is needed is there')
   }
 }
 
@@ -174,6 +183,7 @@ function toUnanswered(error: unknown): Lack {
     ? 'The account it speaks as is not known to the API server.'
     : 'Look whether the API server is reached from here.'
   return {
+    of: undefined,
     key: unansweredKey,
     sentence: 'the API server does not say what is there',
     fields: { error: describeError(error), advice },

@@ -15,7 +15,7 @@ import { createLog } from '../telemetry/log.ts'
 import { createMetrics, type Metrics, metricsContentType, secondsBounds } from '../telemetry/metrics.ts'
 import { measureProcess } from '../telemetry/process-metrics.ts'
 import { backupPath, writeBackup } from './backup.ts'
-import { knownDesks, refuseUnknownDesks } from './desks.ts'
+import { parseDesks } from './desks.ts'
 import { makeDirectory } from './directory.ts'
 import { startEmbeddedDesks, withdrawWebhooks } from './embedded-desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
@@ -42,7 +42,7 @@ export interface Running {
 export async function up(options: UpOptions, print: (line: string) => void): Promise<Running> {
   const listen = parseHostPort('--listen', options.listen)
   const dashboard = parseHostPort('--dashboard', options.dashboard)
-  refuseUnknownDesks(options.desks, [...knownDesks, 'none'])
+  const on = parseDesks(options.desks, true)
   const data = resolve(options.data)
   const kubeconfig = resolve(options.kubeconfig ?? join(data, 'kubeconfig'))
   let fail: (error: unknown) => void = () => {}
@@ -82,9 +82,9 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     address = `${urlHost(listen.host)}:${bound.port}`
     await server.start()
     const desks =
-      options.desks === 'none'
+      on.length === 0
         ? undefined
-        : await startEmbeddedDesks({ handler: server.handler, certificates, log, metrics })
+        : await startEmbeddedDesks({ handler: server.handler, certificates, on, log, metrics })
     if (desks === undefined) await withdrawWebhooks(server.handler, certificates)
     else undo.push(() => desks.stop())
     const page = await serveDashboard(dashboard, metrics)

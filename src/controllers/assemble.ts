@@ -40,7 +40,11 @@ export interface AssembleOptions {
   /** What the passes of every desk wait for, besides complete caches: to be the leader. */
   readonly admitted?: (signal: AbortSignal) => Promise<void>
   /** What the passes of one component wait for: its kinds and permissions. */
-  readonly checked?: (component: string, signal: AbortSignal) => Promise<void>
+  readonly checked?: (
+    component: string,
+    signal: AbortSignal,
+    waitFor: (reasons: readonly string[]) => void,
+  ) => Promise<void>
   /** Objects of the caches cannot be changed: for tests and the demo. */
   readonly isFrozen?: boolean
 }
@@ -68,7 +72,7 @@ export function assemble(options: AssembleOptions): Assembled {
   }
   const domainOf = ({ name }: Component, needs: readonly Domain[]): Domain => {
     const { checked } = options
-    return manager.domain(name, { needs, ...(checked && { admitted: signal => checked(name, signal) }) })
+    return manager.domain(name, { needs, ...(checked && { admitted: (signal, waitFor) => checked(name, signal, waitFor) }) })
   }
 
   const ofOffice = domainOf(officeComponent, [])

@@ -11,6 +11,7 @@ export type RefusalReason =
   | 'PoolPaused'
   | 'NamespaceNotAllowed'
   | 'SpaceNotOffered'
+  | 'SpaceUndecided'
   | 'QuotaReached'
   | 'PoolExhausted'
   | 'NotAnAddress'

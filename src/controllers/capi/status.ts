@@ -94,6 +94,8 @@ const said: Readonly<Record<RefusalReason, Said>> = {
   AddressQuarantined: waits(failed),
   AddressInUse: waits(failed),
   RequestsConflict: isWrong,
+  SpaceNotOffered: waits(poolNotReady),
+  SpaceUndecided: waits(poolNotReady),
 }
 
 /** Of a claim that was there before this process: the process before it has written the event. */

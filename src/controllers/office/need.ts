@@ -23,6 +23,8 @@ const helps: Readonly<Record<RefusalReason, NeedKind['kind']>> = {
   AddressQuarantined: 'one',
   AddressInUse: 'one',
   RequestsConflict: 'change',
+  SpaceNotOffered: 'change',
+  SpaceUndecided: 'change',
 }
 
 /** `wants` is the address that would help, where it is known. */

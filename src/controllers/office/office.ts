@@ -69,6 +69,8 @@ export interface Office extends Pick<OfficeParts, 'client' | 'clock' | 'random' 
   see<I extends string>(kind: Kind, cache: Cache<KubeObject, I>): SeenKind
   /** Keeps the cache equal to what the server has of a kind, for the desk of this domain alone. */
   watch<I extends string>(domain: Domain, kind: Kind, cache: Cache<KubeObject, I>, options?: WatchOptions): void
+  /** Whether every kind that can show an address in use has been listed once, or is known not to be readable. */
+  hasSeenAll(): boolean
   /** The cache that is kept of a kind, if one is. */
   cacheOf(kind: Kind): Cache<KubeObject> | undefined
 }
@@ -98,6 +100,7 @@ export function openOffice(parts: OfficeParts): Office {
   const metrics = parts.metrics && countDecisions(parts.metrics, clock)
   const claimKinds = new ClaimKinds()
   const caches = new Map<string, Cache<KubeObject>>()
+  const seen: (() => boolean)[] = []
   const reflectors = parts.metrics && measureReflectors(parts.metrics)
   followHolds(views, ledger)
   ledger.subscribe(({ freed }) => freed && waiting.freed(freed))
@@ -139,12 +142,14 @@ export function openOffice(parts: OfficeParts): Office {
     },
     see(kind, cache) {
       const source = follow(kind, cache as unknown as Cache<KubeObject>)
+      seen.push(() => cache.hasSynced || source.problem() !== undefined)
       domain.addSource(source, { isNeeded: false })
       return { neededBy: of => of.addSource(source) }
     },
     watch(of, kind, cache, { isNeeded = true } = {}) {
       of.addSource(follow(kind, cache as unknown as Cache<KubeObject>), { isNeeded })
     },
+    hasSeenAll: () => seen.every(isKnown => isKnown()),
     cacheOf: kind => caches.get(nameOf(kind)),
   }
   office.watch(domain, holds, views.holds)

@@ -9,7 +9,8 @@ import type { Block } from '../../ipam/space-index.ts'
 import type { Ledger } from './ledger.ts'
 import { holdOf } from './parsed.ts'
 import { isPoolHeld } from './pool/held.ts'
-import { allPools, type Views } from './views.ts'
+import type { Sources } from './sources.ts'
+import type { Views } from './views.ts'
 
 export interface PoolFacts {
   /** Every address or prefix held from the pool, also by an IPAddress that was made by hand. */
@@ -23,18 +24,19 @@ export interface PoolFacts {
 interface Known {
   readonly views: Pick<Views, 'holds' | 'pools'>
   readonly ledger: Ledger
-  /** What the ledger is shown addresses from besides holds: IPAddresses, say. */
-  readonly shown: readonly { readonly hasSynced: boolean }[]
+  readonly sources: Pick<Sources, 'all'>
+  /** Whether every kind that can show an address in use has been listed once, or is known not to be readable. */
+  hasSeenAll(): boolean
 }
 
 /** Undefined until everything that the answers are made from has been listed once. */
-export function poolFacts({ views, ledger, shown }: Known): PoolFacts | undefined {
-  const read = [views.holds, ...views.pools.values(), ...shown]
-  if (!read.every(({ hasSynced }) => hasSynced)) return undefined
+export function poolFacts({ views, ledger, sources, hasSeenAll }: Known): PoolFacts | undefined {
+  const read = [views.holds, ...views.pools.values()]
+  if (!read.every(({ hasSynced }) => hasSynced) || !hasSeenAll()) return undefined
   return {
     heldOf: pool => blocksHeldOf(pool, views, ledger),
     isHeld: pool => isPoolHeld(pool, views, ledger),
-    pools: () => allPools(views),
+    pools: () => sources.all(),
   }
 }
 

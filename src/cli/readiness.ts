@@ -1,0 +1,45 @@
+// Whether the process is ready, and which of its desks work: as `/readyz` tells it, and `/readyz/<desk>` for one desk.
+//
+// One desk that waits does not make the process unready: it would take the webhooks of all the others out of service. So a
+// process is ready when the office has what it needs, and one desk too.
+
+import type { Domain } from '../runtime/domain.ts'
+import type { Page } from './listen.ts'
+
+export interface Readiness {
+  readonly isReady: boolean
+  /** Why not; or, of a process that is ready, which desks wait and what for. */
+  readonly lines: readonly string[]
+}
+
+type Told = Pick<Domain, 'name' | 'reasons'>
+
+/** The office is the first of the domains; `problems` are those of the process itself. */
+export function readinessOf([office, ...desks]: readonly Told[], problems: readonly string[]): Readiness {
+  const waiting = desks.filter(desk => desk.reasons().length > 0)
+  const general = [...problems, ...(office?.reasons() ?? [])]
+  const isStuck = desks.length > 0 && waiting.length === desks.length
+  if (general.length > 0) return { isReady: false, lines: general }
+  return { isReady: !isStuck, lines: waiting.flatMap(deskLines) }
+}
+
+const deskLines = ({ name, reasons }: Told): string[] => reasons().map(reason => `desk ${name} waits: ${reason}`)
+
+export function healthPage(
+  path: string,
+  readiness: () => Readiness,
+  domains: readonly Told[],
+): Page | undefined {
+  if (path === '/healthz' || path === '/livez') return { body: 'ok' }
+  if (path === '/readyz') return toPage(readiness())
+  const domain = domains.find(({ name }) => path === `/readyz/${name}`)
+  if (domain === undefined) return undefined
+  const lines = domain.reasons()
+  return toPage({ isReady: lines.length === 0, lines })
+}
+
+function toPage({ isReady, lines }: Readiness): Page {
+  const text = lines.map(line => `${line}\n`).join('')
+  if (!isReady) return { status: 503, body: text }
+  return { body: text === '' ? 'ok' : `ok\n${text}` }
+}
