@@ -15,6 +15,7 @@ import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, toIPText } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import type { RefusalReason } from '../../ipam/refusal.ts'
 import type { Cache } from '../../kube/cache.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
 import { refresh } from '../../kube/refresh.ts'
@@ -78,17 +79,29 @@ async function settle(claim: IPAddressClaim, plan: Plan, seen: Seen, world: Capi
 
 /** What wakes it: a release, the end of a quarantine, a larger pool; the oldest first. */
 function needOf({ refusal, wants }: Extract<Plan, { kind: 'refuse' }>): Need {
-  switch (refusal.reason) {
-    case 'PoolExhausted':
-      return { kind: 'any' }
-    case 'QuotaReached':
-      return { kind: 'quota' }
-    case 'AddressInUse':
-    case 'AddressQuarantined':
-      return { kind: 'one', block: wants }
-    default:
-      return { kind: 'change' }
-  }
+  const kind = needs[refusal.reason]
+  return kind === 'one' ? { kind, block: wants } : { kind }
+}
+
+const needs: Readonly<Record<RefusalReason, Need['kind']>> = {
+  PoolExhausted: 'any',
+  QuotaReached: 'quota',
+  AddressInUse: 'one',
+  AddressQuarantined: 'one',
+  PoolNotFound: 'change',
+  PoolMalformed: 'change',
+  PoolDeleting: 'change',
+  PoolPaused: 'change',
+  NamespaceNotAllowed: 'change',
+  SpaceNotOffered: 'change',
+  NotAnAddress: 'change',
+  NotCanonical: 'change',
+  WrongFamily: 'change',
+  AddressOutOfRange: 'change',
+  AddressExcluded: 'change',
+  AddressReserved: 'change',
+  AddressDraining: 'change',
+  RequestsConflict: 'change',
 }
 
 function sleeperOf(claim: IPAddressClaim, identity: Identity, need: Need, reason: string): Sleeper {

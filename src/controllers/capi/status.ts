@@ -34,7 +34,7 @@ export async function sayWhyNot(
   /** The hold that somebody else has of what this claim says to have. */
   held?: Hold,
 ): Promise<PassResult> {
-  const reason = toReason(refusal.reason)
+  const { reason, isForAuthor } = refusalWords[refusal.reason]
   const word = `${claim.metadata.uid} ${refusal.message}`
   const patienceMs = world.lastWords.msUntil(word, world.clock.monotonicMs())
   if (patienceMs > 0 && !isSaid(claim, reason, refusal.message)) return requeueAfter(patienceMs)
@@ -44,7 +44,7 @@ export async function sayWhyNot(
   tell(world, claim, 'Warning', reason, refusal.message)
   if (held?.state === 'held') tellHolder(world, claim, held)
   world.note({
-    what: isForAuthor(refusal.reason) ? 'refused' : 'waiting',
+    what: isForAuthor ? 'refused' : 'waiting',
     claim: claim.metadata,
     pool: identity,
     ...(pool !== undefined && !isMalformed(pool) && { strategy: pool.strategy, space: pool.space }),
@@ -62,13 +62,6 @@ function tellHolder({ caches, recorder }: CapiWorld, { metadata }: IPAddressClai
   const other = metadata.namespace === namespace ? `claim ${metadata.name}` : 'a claim of another namespace'
   const note = `${other} says that ${toIPText(held.ip)} is its own, and waits for it: delete the one that is wrong`
   recorder.event({ about, type: 'Warning', reason: 'AddressContested', action: 'Bind', note })
-}
-
-/** Whether only another wish can help: no release and no change of the pool that its admin may make any day. */
-function isForAuthor(reason: RefusalReason): boolean {
-  return (
-    reason === 'NotAnAddress' || reason === 'NotCanonical' || reason === 'WrongFamily' || reason === 'RequestsConflict'
-  )
 }
 
 /**
@@ -106,18 +99,29 @@ function isSaid({ conditions }: IPAddressClaim, reason: string, message: string)
   return conditions.some(one => one.type === readyCondition && one.reason === reason && one.message === message)
 }
 
-function toReason(reason: RefusalReason): string {
-  switch (reason) {
-    case 'PoolExhausted':
-      return claimReasons.poolExhausted
-    case 'PoolNotFound':
-    case 'PoolMalformed':
-    case 'PoolDeleting':
-    case 'PoolPaused':
-      return claimReasons.poolNotReady
-    default:
-      return claimReasons.failed
-  }
+/**
+ * What a refusal is called in the claim's condition, in words that Cluster API's consumers know, and whether only its author
+ * can help: by another wish, and by no release and no change of the pool that its administrator may make any day.
+ */
+const refusalWords: Readonly<Record<RefusalReason, { readonly reason: string; readonly isForAuthor: boolean }>> = {
+  PoolNotFound: { reason: claimReasons.poolNotReady, isForAuthor: false },
+  PoolMalformed: { reason: claimReasons.poolNotReady, isForAuthor: false },
+  PoolDeleting: { reason: claimReasons.poolNotReady, isForAuthor: false },
+  PoolPaused: { reason: claimReasons.poolNotReady, isForAuthor: false },
+  SpaceNotOffered: { reason: claimReasons.poolNotReady, isForAuthor: false },
+  PoolExhausted: { reason: claimReasons.poolExhausted, isForAuthor: false },
+  NamespaceNotAllowed: { reason: claimReasons.failed, isForAuthor: false },
+  QuotaReached: { reason: claimReasons.failed, isForAuthor: false },
+  NotAnAddress: { reason: claimReasons.failed, isForAuthor: true },
+  NotCanonical: { reason: claimReasons.failed, isForAuthor: true },
+  WrongFamily: { reason: claimReasons.failed, isForAuthor: true },
+  RequestsConflict: { reason: claimReasons.failed, isForAuthor: true },
+  AddressOutOfRange: { reason: claimReasons.failed, isForAuthor: false },
+  AddressExcluded: { reason: claimReasons.failed, isForAuthor: false },
+  AddressReserved: { reason: claimReasons.failed, isForAuthor: false },
+  AddressDraining: { reason: claimReasons.failed, isForAuthor: false },
+  AddressQuarantined: { reason: claimReasons.failed, isForAuthor: false },
+  AddressInUse: { reason: claimReasons.failed, isForAuthor: false },
 }
 
 async function say(
