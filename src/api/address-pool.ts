@@ -4,7 +4,14 @@ import type { IP } from '../ip/address.ts'
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
 import { inClusterToPool, secondsMax } from './in-cluster-pool.ts'
 import { mooringGroup } from './names.ts'
-import { apiVersionOf, type Identity, type Metadata, metadataOf, type VersionedKind } from './object.ts'
+import {
+  apiVersionOf,
+  type Identity,
+  type Metadata,
+  metadataOf,
+  parseIdentityKey,
+  type VersionedKind,
+} from './object.ts'
 import {
   addressIn,
   type OverlapPolicy,
@@ -146,8 +153,10 @@ export function addressToPool({ kind, metadata, spec, spaceGiven }: AddressPool)
  */
 function spaceIn(identity: Identity, isNamespaced: boolean, asked: string, given: string): string {
   if (asked === '') return spaceOfPool(identity)
-  if (!isNamespaced) return asked
-  return given === asked || given === spaceOfNamespace(identity.namespace, asked) ? given : ''
+  if (!isNamespaced || given === asked) return asked
+  // The space of a pool is never a namespace's own.
+  const isOwn = given === spaceOfNamespace(identity.namespace, asked) && parseIdentityKey(asked) === undefined
+  return isOwn ? given : ''
 }
 
 function reservationsOf(

@@ -12,6 +12,8 @@ export interface Applicant {
   readonly claim: ClaimReference
   /** Labels of the claim's namespace. Undefined while they are not known: then a pool that asks for labels says no. */
   readonly namespaceLabels: Readonly<Record<string, string>> | undefined
+  /** How many addresses of the pool other parts of the same claim are about to take: quotas count them. */
+  readonly taking?: number
 }
 
 /** Undefined if the claim may. */
@@ -38,14 +40,14 @@ function whyNotAllowed(pool: Pool, { claim, namespaceLabels }: Applicant): Refus
   return refuse('NamespaceNotAllowed', `${why}: its admin decides by spec.allowedNamespaces and the namespace's labels`)
 }
 
-function whyOverQuota(pool: Pool, index: SpaceIndex, { claim }: Applicant): Refusal | undefined {
+function whyOverQuota(pool: Pool, index: SpaceIndex, { claim, taking = 0 }: Applicant): Refusal | undefined {
   const { perNamespace, perCluster } = pool.quota
   const { namespace, clusterName } = claim
-  if (perNamespace !== undefined && index.heldOfNamespace(pool, namespace) >= perNamespace) {
+  if (perNamespace !== undefined && index.heldOfNamespace(pool, namespace) + taking >= perNamespace) {
     return overQuota(pool, `namespace ${namespace}`, perNamespace, 'perNamespace')
   }
   if (perCluster === undefined || clusterName === undefined) return undefined
-  if (index.heldOfCluster(pool, namespace, clusterName) < perCluster) return undefined
+  if (index.heldOfCluster(pool, namespace, clusterName) + taking < perCluster) return undefined
   return overQuota(pool, `cluster ${clusterName}`, perCluster, 'perCluster')
 }
 
