@@ -63,8 +63,8 @@ describe('a new pod', () => {
   })
 
   test.each([
-    ['an account nobody made', { serviceAccountName: 'nope' }, 'error looking up service account default/nope'],
-    ['a class nobody made', { priorityClassName: 'nope' }, 'no PriorityClass with name nope was found'],
+    ['an account that does not exist', { serviceAccountName: 'nope' }, 'error looking up service account default/nope'],
+    ['a class that does not exist', { priorityClassName: 'nope' }, 'no PriorityClass with name nope was found'],
     ['a priority of its own', { priority: 5 }, 'the integer value of priority (5) must not be provided in pod spec'],
   ])('is refused with %s', async (_, spec, message) => {
     const { admin } = await aWorld()

@@ -1,5 +1,5 @@
-// Acting as somebody else: `kubectl --as`. Every part of the wanted identity (user, each group, uid, each extra value)
-// is a permission of its own, asked of the one who really sends the request.
+// Acting as another user: `kubectl --as`. Every part of the wanted identity (user, each group, uid, each extra value)
+// is a permission of its own, which the user that sends the request must have.
 
 import type { Authorize, ResourceAttributes } from '../authz/attributes.ts'
 import { refuse } from '../authz/attributes.ts'
