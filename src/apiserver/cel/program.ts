@@ -1,5 +1,5 @@
-// From the text of an expression to something that can be run: parsed, checked, its calls sent to Kubernetes' meaning of
-// them, every step metered. What is wrong with the text is told as cel-go tells it, with a place and an arrow.
+// Compiles the text of an expression: parsed, checked, calls directed to Kubernetes' functions, every step metered.
+// Errors in the text read like cel-go's, with the position and an arrow.
 
 import { type Environment, EvaluationError, Optional } from '@marcbachmann/cel-js'
 import { CostExceeded, callCostMax, Meter } from './budget.ts'
@@ -73,7 +73,7 @@ function parse(source: string, environment: Environment): ReturnType<Environment
   }
 }
 
-/** An `||` may swallow the error of a spent purse, so the purse itself is asked. */
+/** An `||` may swallow the error of an exceeded budget, so the meter itself is asked. */
 function settle(run: () => unknown, meter: Meter): Outcome {
   try {
     const value = run()
@@ -117,7 +117,7 @@ function checkTarget(checker: Checker, target: Tree, scope: Scope, whole: Tree):
     checker.check(target, scope)
   } catch (error) {
     const { code, summary } = error as EngineError
-    // The macro stands for the selection, so its place is told.
+    // The error is reported at the macro, which stands for the selection.
     throw code === 'no_such_key' && summary !== undefined ? checker.createError(code, summary, whole) : error
   }
 }
