@@ -1,4 +1,4 @@
-// Defaults are values like any other: they must have the fields, the types and the soundness their schema asks for.
+// Defaults are values like any other: they must have the fields and types of their schema, and pass its checks.
 
 import { compileRules } from '../cel/rules.ts'
 import { at, child, type Fault, invalid } from '../faults.ts'

@@ -1,5 +1,5 @@
 // What a CustomResourceDefinition may say in its schema, beyond being structural: which keywords Kubernetes takes, how
-// list and map types go together, and that every rule compiles and can be paid for.
+// list and map types go together, and that every rule compiles and stays within its cost limit.
 
 import { callCost, cardinality, costMessage, crdCostMax, ruleCostMax } from '../cel/cost.ts'
 import { normalFieldPath } from '../cel/field-path.ts'
@@ -64,7 +64,7 @@ const allowedAtRoot = new Map<string, string>([
   ['x-kubernetes-validations', 'XValidations'],
 ])
 
-/** With a status subresource the schema of the status is taken out of the root, so nothing may hang on the root alone. */
+/** A status subresource checks `status` by its own part of the schema, so the root may have no checks of its own. */
 function rootFaults(schema: Schema, path: string): Fault[] {
   if (schema.type !== undefined && schema.type !== '' && schema.type !== 'object') {
     const why = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'

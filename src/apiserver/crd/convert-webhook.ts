@@ -19,7 +19,7 @@ export interface ConversionWire {
   readonly signal?: AbortSignal
 }
 
-/** What is wrong with an answer, for the one who wrote the webhook. */
+/** What is wrong with an answer, for the author of the webhook. */
 class InvalidAnswer extends Error {
   override readonly name = 'InvalidAnswer'
 }

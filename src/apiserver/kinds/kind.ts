@@ -1,5 +1,6 @@
 // A served kind: one resource at one version, as clients see it, and what is particular about it. Built-in kinds are
-// declared in `builtin/`, custom ones are made from their CustomResourceDefinition. Verbs know nothing of kinds beyond this.
+// declared in `builtin/`, custom ones are made from their CustomResourceDefinition. Verbs know nothing of kinds beyond
+// this.
 
 import type { Fault } from '../faults.ts'
 import type { KubeObject } from '../object.ts'
@@ -79,7 +80,7 @@ export interface Behaviour {
   readonly validateUpdate?: (object: KubeObject, old: KubeObject) => Fault[]
   /** Faults of a change of the status. */
   readonly validateStatus?: (object: KubeObject, old: KubeObject) => Fault[]
-  /** Warnings for the person who typed it (deprecated fields and the like). */
+  /** Warnings for the client (deprecated fields and the like). */
   readonly warnings?: (object: KubeObject) => string[]
   /** Field selectors beyond `metadata.name` and `metadata.namespace`. */
   readonly fields?: Readonly<Record<string, (object: KubeObject) => string>>
