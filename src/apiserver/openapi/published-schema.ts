@@ -1,6 +1,6 @@
-// Schemas in the form clients may see: without what is ours alone, with descriptions, and with the three fields every
-// object has. Version 3 of OpenAPI can say nearly all that our schemas say; version 2 cannot, and what it cannot say is
-// left out in the way that old clients expect, because they refuse objects by what they read there.
+// Schemas as clients see them: without this server's own hints, with descriptions, and with the three fields that every
+// object has. Version 3 of OpenAPI can express nearly all of our schemas. What version 2 cannot express is left out in
+// the way that old clients expect, because they validate objects against it.
 
 import type { ServedKind } from '../kinds/kind.ts'
 import { getOwn, setOwn } from '../object.ts'

@@ -1,7 +1,7 @@
-// Built-in objects as a real server holds them. There they are Go structs, and that shows in two ways. What is empty is
-// not there: an empty map of labels, a zero, a null say nothing and are not printed. And a struct inside a struct is
-// always there, even when nobody set anything in it: `spec`, `spec.strategy`, `spec.template.metadata`. It cannot be
-// added, so nobody comes to own it, while a field that may be absent is owned by who brought it.
+// Built-in objects as a real server holds them. There they are Go structs, and that shows in two ways. Empty
+// values are absent: an empty map of labels, a zero, a null are not printed. And a struct inside a struct is always
+// present, even when nothing in it is set: `spec`, `spec.strategy`, `spec.template.metadata`. It cannot be added, so no
+// manager owns it, while a field that may be absent is owned by the manager that added it.
 
 import { isObject, type JSONValue, setOwn } from '../object.ts'
 import { type Definitions, resolve, type Schema } from '../schema/schema.ts'

@@ -1,5 +1,5 @@
-// One schema, made ready once, asked many times: what it does not know, what it fills in, what it finds wrong. Custom
-// kinds are pruned, defaulted and validated by it; built-in kinds ask it for unknown fields and wrong JSON types.
+// One schema, compiled once and used many times. Custom kinds are pruned, defaulted and validated by it; built-in kinds
+// use it to find unknown fields and wrong JSON types.
 
 import { compileRules } from '../cel/rules.ts'
 import { type Fault, type FaultType, invalid } from '../faults.ts'
