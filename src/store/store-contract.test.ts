@@ -140,7 +140,7 @@ describe.each(Object.entries(places))('a store on %s', (_name, makePlace) => {
       expect(store.get('/a')).toMatchObject({ revision: 4, created: 4 })
     })
 
-    test('shows nobody a write that is not durable yet', async () => {
+    test('shows no reader a write that is not durable yet', async () => {
       const answered = store.create('/a', as('one'))
       expect(store.get('/a')).toBeUndefined()
       expect(store.revision).toBe(0)
@@ -148,7 +148,7 @@ describe.each(Object.entries(places))('a store on %s', (_name, makePlace) => {
       expect(store.get('/a')).toBeDefined()
     })
 
-    test('gives the error of a failing encoder to its writer, and no revision to anyone', async () => {
+    test('gives the error of a failing encoder to its writer, and uses no revision', async () => {
       const failing = store.create('/a', () => {
         throw new RangeError('too large')
       })

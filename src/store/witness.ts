@@ -1,8 +1,8 @@
-// A second opinion about how far the log had come, in a file of its own.
+// The newest revision of the log, noted a second time in a file of its own.
 //
 // After each durable write the newest revision is noted here, without a sync. The note may therefore lag behind the
 // data after a power cut, but it is never ahead of it, unless the data was damaged, cut short, or swapped for an older
-// copy: then starting would silently take back what was acknowledged, so it is refused.
+// copy: then a start would silently lose acknowledged writes, so it is refused.
 
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
