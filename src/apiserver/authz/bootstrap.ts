@@ -1,5 +1,5 @@
 // The roles and bindings that every cluster starts with. Their label and annotation tell users (and `kubectl auth
-// reconcile`) that the server restores them. Without them only system:masters could do anything, and a new user could
+// reconcile`) that the server recreates them. Without them only system:masters could do anything, and a new user could
 // not even read discovery.
 
 import type { KubeObject } from '../object.ts'

@@ -220,8 +220,8 @@ describe('an applier', () => {
   })
 })
 
-describe('other writers', () => {
-  it('own what they changed, and take it from its owners', () => {
+describe('another writer', () => {
+  it('owns what it changed, and takes it from its owners', () => {
     const world = configMap()
     world.update('creator', { data: { a: '1', b: '1' } })
     world.apply('one', { data: { c: '1' } })
@@ -229,7 +229,7 @@ describe('other writers', () => {
     expect(owners(world.live)).toEqual(['creator: b', 'editor: a c'])
   })
 
-  it('take what they remove from its owners', () => {
+  it('takes what it removes from its owners', () => {
     const world = configMap()
     world.apply('one', { data: { a: '1', b: '1' } })
     world.update('editor', { data: { b: '1' } })

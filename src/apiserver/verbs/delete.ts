@@ -1,5 +1,6 @@
-// Delete: an object with nothing left to wait for goes at once. Otherwise it is marked, and goes when its finalizers are
-// gone and its grace is over. How dependants fare is written down as a finalizer that the garbage collector answers to.
+// Delete: an object with nothing left to wait for goes at once. Otherwise it is marked, and goes when its finalizers
+// are gone and its grace is over. What becomes of dependants is written as a finalizer that the garbage collector
+// removes.
 
 import type { Entry } from '../../store/store.ts'
 import { decodeBody } from '../body.ts'

@@ -1,4 +1,4 @@
-// Patch: four languages for saying what to change. Each makes the wanted object from the stored one; everything after
+// Patch: four formats. Each makes the wanted object from the stored one; everything after
 // that is an update like any other.
 
 import { JSONSyntaxError, parseJSON, stringify } from '../../json.ts'

@@ -109,7 +109,7 @@ function deliver(stream: WatchStream, selection: Selection, change: Change): voi
   const does = type === 'put' && selection.matches(objects.current)
   if (does) return stream.send({ type: did ? 'MODIFIED' : 'ADDED', entry })
   if (!did || previous === undefined) return
-  // The watcher sees the object as it last matched, at the version of the change that took it away.
+  // The client sees the object as it last matched, at the version of the change that no longer matches.
   if (type === 'delete') return stream.send({ type: 'DELETED', entry })
   stream.send({
     type: 'DELETED',

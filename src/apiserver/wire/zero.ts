@@ -1,4 +1,4 @@
-// What a scalar is that nobody wrote: Go has no other way to say that there is none.
+// The zero value of a scalar: Go has no other way to say that none was set.
 
 import type { ValueType } from './message-types.ts'
 
