@@ -99,7 +99,7 @@ describe('a patch', () => {
   })
 })
 
-describe('the doors of a pod', () => {
+describe('the subresources of a pod', () => {
   test('a binding neither grows the generation nor owns where the pod runs', async () => {
     const world = await aWorld()
     const made = ok(await world.admin.create(pods(), aPod('one')))

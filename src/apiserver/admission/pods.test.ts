@@ -55,7 +55,7 @@ describe('a new pod', () => {
     expect(spec).toMatchObject({ priority: 1000, preemptionPolicy: 'Never' })
   })
 
-  test('has the class that calls itself the default', async () => {
+  test('has the class that is marked as the default', async () => {
     const { admin } = await aWorld()
     ok(await admin.create(classes, aClass('usual', { value: 7, globalDefault: true })))
     const { spec } = ok(await admin.create(pods(), aPod('one')))

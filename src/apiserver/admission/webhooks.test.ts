@@ -159,8 +159,8 @@ async function refusalOf(act: Promise<unknown>): Promise<StatusError> {
   return error as StatusError
 }
 
-describe('what a webhook is asked', () => {
-  it('tells the whole write', async () => {
+describe('what a webhook is sent', () => {
+  it('describes the whole write', async () => {
     handlers.set('/a', allow)
     const old = boat({ spec: { berths: 1 } })
     await validate(
@@ -226,7 +226,7 @@ describe('what a webhook is asked', () => {
   })
 })
 
-describe('which webhooks are asked', () => {
+describe('which webhooks are called', () => {
   const only = (rule: Record<string, unknown>) => ({ rules: [{ ...everything, ...rule }] })
 
   it.each<[string, Record<string, unknown>, Partial<AdmissionAttributes>, boolean]>([
@@ -308,7 +308,7 @@ describe('which webhooks are asked', () => {
     expect(refusal.message).toBe('namespaces "gone" not found')
   })
 
-  it('never asks about webhook configurations themselves', async () => {
+  it('calls none for webhook configurations themselves', async () => {
     const kindOfConfiguration = {
       group: 'admissionregistration.k8s.io',
       version: 'v1',
@@ -423,7 +423,7 @@ describe('mutating webhooks', () => {
 })
 
 describe('validating webhooks', () => {
-  it('are all asked, and the first refusal in order is told', async () => {
+  it('are all called, and the client gets the first refusal in order', async () => {
     const deny =
       (message: string): Handler =>
       question =>
@@ -462,7 +462,7 @@ describe('validating webhooks', () => {
   })
 })
 
-describe('a webhook that cannot be asked', () => {
+describe('a webhook that cannot be called', () => {
   const failing: [string, Record<string, unknown>, Handler | undefined, RegExp][] = [
     [
       'answers 500',

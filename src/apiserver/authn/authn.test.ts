@@ -103,7 +103,7 @@ describe('a request without credentials', () => {
     expect(bearerToken(authorization)).toBeUndefined()
   })
 
-  it('is not what a bad token makes', () => {
+  it('is not the same as one with a bad token', () => {
     const { authenticate } = aWorld()
     expect(codeOf(() => authenticate({ authorization: 'Bearer nonsense' }))).toBe(401)
     expect(codeOf(() => authenticate({ authorization: 'bearer a.b.c' }))).toBe(401)
@@ -200,7 +200,7 @@ describe('a service account token', () => {
       dsaEncoding: 'ieee-p1363',
     })
     expect(() => tokens.verify(`${header}.${forgedText}.${strangers.toString('base64url')}`)).toThrow()
-    // The public key is no secret: as an HMAC key it must not open the door.
+    // The public key is no secret: as an HMAC key it must not be accepted.
     const hs = Buffer.from('{"alg":"HS256"}').toString('base64url')
     expect(() => tokens.verify(`${hs}.${forgedText}.${signature}`)).toThrow()
   })
@@ -318,7 +318,7 @@ describe('reviews', () => {
     })
   })
 
-  it('say why a token does not hold', () => {
+  it('say why a token is invalid', () => {
     const { tokens, tokenFor } = aWorld()
     expect(answerTokenReview(review({ token: 'x' }), tokens).status).toEqual({
       user: {},

@@ -164,7 +164,7 @@ describe('a decision', () => {
     expect(global.authorize(robot, want('get', 'pods', { namespace: 'team-a' })).allowed).toBe(false)
   })
 
-  it('says which role a binding looks for in vain', () => {
+  it('names the absent role of a binding', () => {
     const subject = [{ kind: 'User', name: 'jane' }]
     const rbac = anRBAC(
       binding('b', 'ClusterRole', 'gone', subject),
@@ -327,7 +327,7 @@ describe('granting permissions', () => {
     binding('t', 'ClusterRole', 'trusted', toJane),
   )
 
-  it('is allowed for what one holds', () => {
+  it('is allowed for permissions that the user has', () => {
     const write = { user: jane, namespace: 'x', object: role('new', [{ ...podReader, resourceNames: ['one'] }], 'x') }
     expect(checkRoleEscalation(rbac, write)).toBeUndefined()
     const bind = { user: jane, namespace: 'x', object: binding('n', 'ClusterRole', 'pods', [], 'x') }
@@ -358,7 +358,7 @@ describe('granting permissions', () => {
     expect(checkBindingEscalation(rbac, { ...bind, user: boss })).toBeUndefined()
   })
 
-  it('does not stand in the way of the garbage collector', () => {
+  it('lets the garbage collector change owners and finalizers', () => {
     const old = role('new', [secretReader], 'x')
     const object = { ...old, metadata: { ...old.metadata, finalizers: [], ownerReferences: [] } }
     expect(checkRoleEscalation(rbac, { user: jane, namespace: 'x', object, old })).toBeUndefined()
@@ -398,7 +398,7 @@ describe('access reviews', () => {
   const pods = { verb: 'list', resource: 'pods', namespace: 'team-a' }
   const reason = 'RBAC: allowed by RoleBinding "viewers/team-a" of ClusterRole "view" to User "jane"'
 
-  it('answer for oneself, for others and within a namespace', () => {
+  it('answer for the user, for other users and within a namespace', () => {
     const self = review('SelfSubjectAccessReview', { resourceAttributes: pods })
     expect(answerSelfSubjectAccessReview(self, jane, cluster.authorize)).toEqual({
       ...self,
@@ -461,7 +461,7 @@ describe('access reviews', () => {
     for (const message of messages) expect(ask).toThrow(message)
   })
 
-  it('list what one may do', () => {
+  it('list what the user may do', () => {
     const asked = review('SelfSubjectRulesReview', { namespace: 'team-a' })
     const { status } = answerSelfSubjectRulesReview(asked, jane, cluster)
     expect(status).toMatchObject({ incomplete: false })

@@ -177,7 +177,7 @@ describe('the token of a service account', () => {
   })
 })
 
-describe('when there is no room', () => {
+describe('when the limits are reached', () => {
   const none = { reads: 1, writes: 1, watches: 1 }
 
   test('a client beyond the limit is told when to retry, and all is well afterwards', async () => {

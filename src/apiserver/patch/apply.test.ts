@@ -159,7 +159,7 @@ describe('an applier', () => {
     expect(world.live).toEqual(before)
   })
 
-  it('hears of all conflicts at once, by manager', () => {
+  it('gets all conflicts at once, by manager', () => {
     const world = deployment()
     world.update('kubectl-client-side-apply', { spec: { replicas: 1, paused: true } })
     world.apply('one', { spec: { minReadySeconds: 5 } })
@@ -395,7 +395,7 @@ describe('kubectl taking over from its client-side self', () => {
     )
   })
 
-  it('is a favour to kubectl alone', () => {
+  it('is for kubectl alone', () => {
     const world = configMap()
     world.update('kubectl-client-side-apply', byHand({ a: '1' }))
     expect(refusal(() => world.apply('other', { data: { a: '2' } })).message).toBe(
