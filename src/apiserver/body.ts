@@ -36,7 +36,7 @@ export function readObject(
 ): KubeObject {
   const { kind } = served
   const { value, textFaults } = decodeBody(kind, source)
-  // To a typed reader `null` is an object in which nothing is said.
+  // A typed decoder reads `null` as an empty object.
   const object = toKubeObject(served, value === null && !kind.isCustom ? {} : value, source.bytes)
   const faults = validation === 'Ignore' ? [] : textFaults
   settleStrictness(served, object, faults, validation, warn)

@@ -232,7 +232,7 @@ describe('damage', () => {
     })
   })
 
-  test('of the second opinion alone does not stop the store', async () => {
+  test('of the witness alone does not stop the store', async () => {
     await writeFile(join(dir, 'witness'), 'garbage')
     const store = await openStore(dir)
     expect(store.revision).toBe(20)

@@ -242,7 +242,7 @@ describe.each(Object.entries(places))('a store on %s', (_name, makePlace) => {
       expect(at(5)).toEqual(['/x/a=three', '/x/c=four'])
     })
 
-    test('refuses to list a revision that has not been', async () => {
+    test('refuses to list a revision that is not written yet', async () => {
       await store.create('/a', as('one'))
       expect(() => store.list('', { revision: 2 })).toThrow(FutureRevisionError)
     })
@@ -416,7 +416,7 @@ describe.each(Object.entries(places))('a store on %s', (_name, makePlace) => {
       expect(changes.map(change => change.entry.revision)).toEqual(Array.from({ length: 30 }, (_, at) => at + 1))
     })
 
-    test('refuses a revision that has not been, and does nothing below the mark', async () => {
+    test('refuses a revision that is not written yet, and does nothing below the compacted one', async () => {
       await store.create('/a', as('one'))
       await expect(store.compact(2)).rejects.toThrow(FutureRevisionError)
       await store.compact(1)

@@ -19,7 +19,7 @@ export interface WitnessFile {
 
 const form = /^mooring-store ([\w-]{1,64}) (\d{16}) ([0-9a-f]{8})\n$/
 
-/** Undefined when there is none, or when it cannot be believed: it is only the second opinion. */
+/** Undefined when it is absent or damaged: the store starts without it too. */
 export function readWitness(path: string): Witness | undefined {
   const [, id, last, sum] = form.exec(readIfPresent(path)) ?? []
   if (id === undefined || last === undefined || sum === undefined) return undefined

@@ -49,8 +49,8 @@ export function compileProgram(source: string, environment: Environment): Progra
   })
   const { valid, type, error } = parsed.check()
   if (!valid) throw explain(error, source, environment)
-  const purse: { meter: Meter } = { meter: new Meter(0) }
-  visit(tree, node => charge(node, purse))
+  const current: { meter: Meter } = { meter: new Meter(0) }
+  visit(tree, node => charge(node, current))
 
   return {
     source,
@@ -59,7 +59,7 @@ export function compileProgram(source: string, environment: Environment): Progra
     uses: variable => variables.has(variable),
     run: (bindings, limit = callCostMax) => {
       const meter = new Meter(Math.min(limit, callCostMax))
-      purse.meter = meter
+      current.meter = meter
       return settle(() => parsed({ ...bindings }), meter)
     },
   }
@@ -124,23 +124,23 @@ function checkTarget(checker: Checker, target: Tree, scope: Scope, whole: Tree):
 
 const binaryOperators: ReadonlySet<string> = new Set(['==', '!=', 'in', '+', '<', '<=', '>', '>='])
 
-function charge(node: Tree, purse: { meter: Meter }): void {
+function charge(node: Tree, current: { meter: Meter }): void {
   const { alternate, macro, evaluate } = node.meta
   const { handle } = node
   if (handle !== undefined && (node.op === 'call' || node.op === 'rcall')) {
     node.handle = (args, ...rest) => {
-      for (const arg of Array.isArray(args) ? args : []) purse.meter.spendOn(arg)
+      for (const arg of Array.isArray(args) ? args : []) current.meter.spendOn(arg)
       return handle(args, ...rest)
     }
   } else if (handle !== undefined && binaryOperators.has(node.op)) {
     node.handle = (left, right, ...rest) => {
-      purse.meter.spendOn(left)
-      purse.meter.spendOn(right)
+      current.meter.spendOn(left)
+      current.meter.spendOn(right)
       return handle(left, right, ...rest)
     }
   }
   node.evaluate = (evaluator, self, scope) => {
-    purse.meter.spend(1)
+    current.meter.spend(1)
     if (alternate !== undefined) return alternate.evaluate(evaluator, alternate, scope)
     if (macro !== undefined) return macro.evaluate(evaluator, macro, scope)
     return evaluate(evaluator, self, scope)

@@ -30,7 +30,7 @@ interface Node {
   owners: readonly string[]
 }
 
-/** How the two lists begin in stored bytes. Data may contain the same text; then an object is looked at for nothing. */
+/** How the two lists begin in stored bytes. Data may contain the same text; then an object is decoded needlessly. */
 const ownersMark = '"ownerReferences":'
 const finalizersMark = '"finalizers":'
 

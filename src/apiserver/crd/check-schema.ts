@@ -19,7 +19,7 @@ export interface SchemaOptions {
 export function checkSchema(schema: Schema, path: string, options: SchemaOptions): Fault[] {
   const faults = [...(options.hasStatus ? rootFaults(schema, path) : [])]
   if (schema.nullable === true) faults.push(forbidden(child(path, 'nullable'), 'nullable cannot be true at the root'))
-  // What is written elsewhere cannot be judged here, and says nothing else worth telling.
+  // References are refused below; a schema that has some is not checked any further.
   const structural = usesReferences(schema) ? [] : checkStructural(schema, path)
   const shapeFaults = structural.length > 0 || usesReferences(schema) ? structural : checkDefaults(schema, path)
   faults.push(...shapeFaults)

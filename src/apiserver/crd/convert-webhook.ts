@@ -152,7 +152,7 @@ function readTexts(
     }
     setOwn(texts, key, text)
   }
-  // What was stored before stays readable, whatever is thought of it today.
+  // Texts that the webhook left as they were stored are not checked again.
   if (!equal(texts, before)) checkTexts(field, texts)
   return texts
 }

@@ -55,7 +55,7 @@ export function createListener(options: ListenerOptions): Listener {
   })
   server.on('request', (request, response) => {
     serve({ handler, timeouts, stopping: stopping.signal }, request, response).catch(() => {
-      // Whatever went wrong is this one request's end, never the server's.
+      // An error ends this one request, never the server.
       response.destroyed || response.headersSent ? request.socket.destroy() : send(request, response, faultResponse)
     })
   })

@@ -64,7 +64,7 @@ export interface WriteContext {
 
 /**
  * What is particular about a kind. All functions are optional; the ones that change an object change it in place, on a
- * copy that belongs to the request. Metadata, status stripping and generation are the verbs' business, not a kind's.
+ * copy that belongs to the request. Metadata, generation and dropping the status are handled by the verbs.
  */
 export interface Behaviour {
   /** Fills in what Kubernetes fills in when a field is left out. Idempotent; runs before checks. */

@@ -74,7 +74,7 @@ export function publishCustom(kind: ServedKind, descriptions: Descriptions): Sch
   return withIdentity(published, kind, kind.kind)
 }
 
-/** The schema of a custom kind as version 2 shows it; a kind that takes any field must not name a single one. */
+/** The schema of a custom kind as version 2 shows it; a kind that takes any field must declare none. */
 export function publishCustomV2(kind: ServedKind, descriptions: Descriptions): Schema {
   if (kind.schema['x-kubernetes-preserve-unknown-fields'] === true) {
     return withIdentity({ type: 'object' }, kind, kind.kind)

@@ -408,7 +408,7 @@ function applyOnce(options: ApplyOptions, applied: KubeObject, force: boolean): 
   return { kind: 'applied', object: toResult(options, live, pruned), managers: settled.managers }
 }
 
-/** The object to store: `live` itself, in its own words, when the difference is one that a struct does not hold. */
+/** The object to store: `live` itself when the two differ only in what a Go struct does not hold. */
 function toResult(options: ApplyOptions, before: Typed, after: Typed): KubeObject {
   const { live, applied } = options
   const value = toStored(options, after.value)

@@ -22,7 +22,7 @@ export function toZeroObject(schema: Schema, definitions: Definitions): JSONMap 
 }
 
 /**
- * The value of a built-in kind without what says nothing, and with the structs that are always there. Unknown fields
+ * The value of a built-in kind without empty values, and with the structs that are always there. Unknown fields
  * stay. The argument is not changed; parts of it that need no change are shared.
  */
 export function asStruct(value: JSONValue, schema: Schema, definitions: Definitions): JSONValue {
@@ -52,7 +52,7 @@ export function asStruct(value: JSONValue, schema: Schema, definitions: Definiti
   return result
 }
 
-/** An object of a custom kind, without what says nothing in its metadata. */
+/** An object of a custom kind, without empty values in its metadata. */
 export function withMetadataStruct(object: JSONValue): JSONValue {
   if (!isObject(object) || !isObject(object.metadata)) return object
   const kept: JSONMap = {}
@@ -73,7 +73,7 @@ function saysNothing(value: JSONValue, property: Schema): boolean {
   if (presence !== undefined) return false
   if (Array.isArray(value)) return value.length === 0
   if (isObject(value)) return property.type === 'object' && Object.keys(value).length === 0
-  // A word or number behind a reference is a type of its own, which knows better what nothing is.
+  // A scalar behind a reference is a type of its own (a quantity, a time), to which these zero values do not apply.
   return property.type !== undefined && (value === '' || value === 0 || value === false)
 }
 

@@ -79,7 +79,7 @@ function custom(root: Node, meta: Node): CompiledSchema {
 
   function withInvariants(faults: Fault[], object: KubeObject, old: KubeObject | undefined): Fault[] {
     faults.push(...checkEmbedded(object, root))
-    // A list that already held twins may keep them: the object must stay editable.
+    // A list that already held duplicates may keep them: the object must stay editable.
     if (old === undefined || checkListTypes(old, root).length === 0) faults.push(...checkListTypes(object, root))
     if (rules === undefined) return faults
     if (faults.some(fault => blocking.has(fault.type))) faults.push(unchecked)

@@ -70,7 +70,7 @@ interface Marked {
   readonly goesNow: boolean
 }
 
-/** The object as it waits for its end, or as it is last seen: one that may be given time says that it had none. */
+/** The object marked for deletion. One that goes now is marked too if its kind has a grace period, which is then 0. */
 function mark(call: Call, world: World, stored: KubeObject, options: DeleteOptions): Marked {
   const rule = deletionRule(call.served.kind)
   const object = clone(stored)

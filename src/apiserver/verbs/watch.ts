@@ -122,7 +122,7 @@ function restamp(previous: Change['entry'], revision: number): Buffer {
   return Buffer.from(text.replace(`"resourceVersion":"${previous.revision}"`, `"resourceVersion":"${revision}"`))
 }
 
-/** Zero is no wish. No timer counts further than a month, and no watch should. */
+/** Zero means that none was asked for. No timer counts further than a month, and no watch should. */
 function readTimeoutMs(query: URLSearchParams, random: () => number): number {
   const asked = readInteger(query, 'timeoutSeconds') ?? 0
   const seconds = asked === 0 ? watchSecondsDefaultMin * (1 + random()) : Math.max(asked, 0)

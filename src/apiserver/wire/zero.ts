@@ -2,7 +2,7 @@
 
 import type { ValueType } from './message-types.ts'
 
-/** Undefined for what is no scalar, or has a form of its own for nothing. */
+/** Undefined for types without such a zero value. */
 export function zeroScalar(type: ValueType): '' | 0 | false | '0' | undefined {
   switch (type.is) {
     case 'string':
