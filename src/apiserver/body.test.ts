@@ -73,7 +73,7 @@ describe('a patch', () => {
     expect(ok(await world.admin.get(`${configMaps()}/one`))).toEqual(made)
   })
 
-  test('cannot give a built-in object a finalizer that could be anybody’s', async () => {
+  test('cannot give a built-in object a finalizer without a domain', async () => {
     const world = await aWorld()
     ok(await world.admin.create(configMaps(), aConfigMap('one')))
     const why = 'name is neither a standard finalizer name nor is it fully qualified'
@@ -99,7 +99,7 @@ describe('a patch', () => {
   })
 })
 
-describe('the doors of a pod', () => {
+describe('the subresources of a pod', () => {
   test('a binding neither grows the generation nor owns where the pod runs', async () => {
     const world = await aWorld()
     const made = ok(await world.admin.create(pods(), aPod('one')))

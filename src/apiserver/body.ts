@@ -1,5 +1,5 @@
-// From the bytes of a body to an object of the asked kind. Everything a user can get wrong before any rule of the kind
-// applies is told here: syntax, media type, another kind or version than the path says, fields that do not exist.
+// From the bytes of a body to an object of the asked kind. All errors that do not depend on the rules of the kind are
+// found here: syntax, media type, another kind or version than the path says, fields that do not exist.
 
 import { JSONSyntaxError, parseJSON } from '../json.ts'
 import { builtinKinds } from './builtin/kinds.ts'
@@ -36,7 +36,7 @@ export function readObject(
 ): KubeObject {
   const { kind } = served
   const { value, textFaults } = decodeBody(kind, source)
-  // To a typed reader `null` is an object in which nothing is said.
+  // A typed decoder reads `null` as an empty object.
   const object = toKubeObject(served, value === null && !kind.isCustom ? {} : value, source.bytes)
   const faults = validation === 'Ignore' ? [] : textFaults
   settleStrictness(served, object, faults, validation, warn)
@@ -154,14 +154,14 @@ function toKubeObject(served: ServedVersion, value: JSONValue, bytes: Buffer): K
   return object
 }
 
-/** A custom object is read before anybody asks what it is, so another kind is a fault of the object. */
+/** A custom object is decoded before its kind is checked, so another kind is a fault of the object. */
 export function refuseOtherCustomKind(kind: ServedKind, { kind: given, metadata }: KubeObject): void {
   if (given === kind.kind) return
   const fault = invalid('kind', given, `must be ${kind.kind}`)
   throw invalidObject({ group: kind.group, kind: given }, metadata.name ?? '', [fault])
 }
 
-/** Why an object of one kind cannot be read as another: nobody knows it, or nobody can make the one of the other. */
+/** Why an object of one kind cannot be read as another: it is not registered, or there is no conversion. */
 export function otherKind(kind: ServedKind, apiVersion: string, given: string): string {
   if (!isRegistered(apiVersion, given)) return notRegistered(apiVersion, given)
   const { version } = parseAPIVersion(apiVersion)

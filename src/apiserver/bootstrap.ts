@@ -1,5 +1,5 @@
-// What a cluster has before anybody asks for anything: its system namespaces, its default roles, its own Service.
-// Missing pieces are made at every start; pieces that are there are left as people made them.
+// What a cluster has before its first request: its system namespaces, its default roles, its own Service. Missing
+// objects are created at every start; existing ones are left as users changed them.
 
 import { outdatedAggregations } from './authz/aggregation.ts'
 import { bootstrapObjects } from './authz/bootstrap.ts'

@@ -1,4 +1,4 @@
-// The nouns that verbs work with: a call (one request to one resource, authenticated and authorised), the world (the
+// The types that verbs work with: a call (one request to one resource, authenticated and authorised), the world (the
 // parts of the server a verb may use), and the answer a verb returns. Verbs know nothing of sockets.
 
 import type { Entry, Store } from '../store/store.ts'

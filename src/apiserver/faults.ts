@@ -1,4 +1,4 @@
-// Faults: what is wrong with one field of one object, in the words Kubernetes uses for it. Checks return lists of
+// Faults: what is wrong with one field of one object, with Kubernetes' message. Checks return lists of
 // faults, in field order; `status.ts` turns a list into one 422 answer that names them all.
 
 import { stringify } from '../json.ts'
@@ -71,7 +71,7 @@ export function at(path: string, keyOrIndex: string | number): string {
   return `${path}[${keyOrIndex}]`
 }
 
-/** Text as Go prints it with %q, which is how Kubernetes shows strings to people. */
+/** Text as Go prints it with %q, which is how Kubernetes shows strings. */
 export function quote(text: string): string {
   return JSON.stringify(text).replace(/\\(?:u00([01][0-9a-f])|.)|\u007f/g, toGoEscape)
 }

@@ -1,5 +1,5 @@
-// The server's own controllers write through the same verbs as everybody else: same checks, same admission, same
-// optimistic locking. Only the socket and the question "who are you" are left out.
+// The server's own controllers write through the same verbs as every client: same checks, same admission, same
+// optimistic locking. Only the socket and the authentication are left out.
 
 import { stringify } from '../json.ts'
 import type { UserInfo } from './authn/user.ts'

@@ -200,7 +200,7 @@ const alwaysStrict = new Set([
   'ValidatingAdmissionPolicyBinding',
 ])
 
-/** Built-in kinds are stricter about names of finalizers than those that others define. */
+/** Built-in kinds are stricter about names of finalizers than custom kinds. */
 export function checkQualifiedFinalizers(kind: ServedKind, metadata: ObjectMeta, old?: ObjectMeta): Fault[] {
   if (kind.isCustom || kind.group === 'apiextensions.k8s.io' || kind.group === 'apiregistration.k8s.io') return []
   if (old !== undefined && !alwaysStrict.has(kind.kind)) return []
@@ -212,7 +212,7 @@ export function checkQualifiedFinalizers(kind: ServedKind, metadata: ObjectMeta,
   })
 }
 
-/** Whoever defines a kind may name finalizers as they like, and is told which names may be somebody else's too. */
+/** A custom kind may have any finalizer; the client is warned of names that other controllers may use too. */
 export function finalizerWarnings(metadata: ObjectMeta): string[] {
   return (metadata.finalizers ?? []).flatMap(finalizer => {
     if (standardFinalizers.includes(finalizer) || finalizer.includes('/')) return []

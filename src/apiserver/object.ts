@@ -76,7 +76,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Reads an own property only: `toString` and friends are not fields of anybody's object. */
+/** Reads an own property only: `toString` and the like are not fields of an object. */
 export function getOwn(target: unknown, key: string): unknown {
   return isObject(target) && Object.hasOwn(target, key) ? target[key] : undefined
 }

@@ -23,7 +23,7 @@ export function encodeObject(object: KubeObject, revision: number): Buffer {
 
 const decoded = new WeakMap<Entry, WeakRef<KubeObject>>()
 
-/** The object of an entry. Shared between readers: clone before changing. Kept only while somebody holds it. */
+/** The object of an entry. Shared between readers: clone before changing. Cached only while a caller uses it. */
 export function decodeEntry(entry: Entry): KubeObject {
   const known = decoded.get(entry)?.deref()
   if (known !== undefined) return known

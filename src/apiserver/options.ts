@@ -108,7 +108,7 @@ export function readDeleteOptions(query: URLSearchParams, body: unknown): Delete
   }
 }
 
-/** Every group has delete options of its own name, all alike; anything else is not known to whoever reads them. */
+/** Every group has its own DeleteOptions, all alike; kube-apiserver does not know any other kind here. */
 function refuseOtherOptions({ kind, apiVersion }: Record<string, unknown>): void {
   if (typeof kind !== 'string' || kind === '' || kind === 'DeleteOptions') return
   throw badRequest(notRegistered(typeof apiVersion === 'string' ? apiVersion : 'meta.k8s.io/v1', kind))

@@ -1,5 +1,5 @@
-// What is counted about requests and about what they find: under the names that dashboards for Kubernetes already know,
-// where there is such a name. Labels are verbs, kinds that are served and HTTP codes; nothing a client can make up.
+// Metrics of requests and of stored objects, under kube-apiserver's names where it has one, so that existing dashboards
+// work. Labels are verbs, served kinds and HTTP codes; nothing that a client can choose freely.
 
 import type { Store } from '../store/store.ts'
 import { type Metrics, secondsBounds } from '../telemetry/metrics.ts'

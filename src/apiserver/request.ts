@@ -64,7 +64,7 @@ export function parseRequest(method: string, target: string): ResourceRequest | 
   }
 }
 
-/** `namespaces/NS/PLURAL/NAME/SUB`, `PLURAL/NAME/SUB`, and `namespaces/NAME/status` where the namespace is the object. */
+/** `namespaces/NS/PLURAL/NAME/SUB`, `PLURAL/NAME/SUB`, and `namespaces/NAME/status`, a namespace's own subresource. */
 function locate(rest: readonly string[]) {
   const [first = '', second = '', third = ''] = rest
   const isOwnSubresource = third === 'status' || third === 'finalize'
@@ -83,7 +83,7 @@ function refine(verb: RequestVerb, name: string, query: URLSearchParams): Reques
   return isTrue(query.get('watch')) ? 'watch' : 'list'
 }
 
-/** Whoever names a switch wants it on, unless they say no in as many words. */
+/** A parameter without a value is true; only `false` and `0` are false. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== '0' && value.toLowerCase() !== 'false'
 }
@@ -96,7 +96,7 @@ function split(target: string): { path: string; query: URLSearchParams } {
   return { path: local.slice(0, queryStart), query: new URLSearchParams(local.slice(queryStart + 1)) }
 }
 
-/** Slashes at either end mean nothing; an empty segment between others is a segment, and names nothing that is served. */
+/** Slashes at either end are ignored; an empty segment between others stays, and matches nothing that is served. */
 function segments(path: string): string[] {
   try {
     const parts = path.split('/').map(decodeURIComponent)

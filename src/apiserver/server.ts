@@ -1,5 +1,5 @@
-// The API server, put together: a table of contents that runs. What it stands on (store, certificates, clock, random)
-// is passed in; what it gives is a function from request to response, and a life-cycle for its controllers.
+// The API server, assembled from its parts. Store, certificates, clock and random numbers are passed in; the result is
+// a function from request to response, and start and stop for its controllers.
 
 import type { Store } from '../store/store.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
@@ -31,19 +31,19 @@ export interface APIServerOptions {
   readonly now: () => Date
   readonly random: () => number
   readonly randomUUID: () => string
-  /** Told of faults that are nobody's input: something here is wrong. */
+  /** Called with faults of this server, not of a request. */
   readonly onError: (error: unknown, what: string) => void
   readonly inFlight?: InFlightLimits
   /** Where numbers about requests and the store are kept, and what /metrics shows. */
   readonly metrics?: Metrics
-  /** What the product does at paths of its own when told to (POST), beside the Kubernetes API. */
+  /** Commands of the product (POST) at paths of its own, beside the Kubernetes API. */
   readonly actions?: Actions
 }
 
 export interface APIServer {
   readonly handler: Handler
   readonly world: World
-  /** Brings up what a cluster has from birth and starts the controllers. */
+  /** Creates what every cluster has and starts the controllers. */
   start(): Promise<void>
   stop(): void
 }

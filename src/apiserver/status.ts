@@ -173,7 +173,7 @@ export function timedOut(message: string, retryAfterSeconds = 0): StatusError {
   )
 }
 
-/** A fault that Kubernetes lets out as it is, without saying whose it is. */
+/** An error that Kubernetes returns as a 500 without a reason. */
 export function bareError(message: string): StatusError {
   return new StatusError(500, '', message)
 }

@@ -1,5 +1,5 @@
-// What Kubernetes says of a kind that the reader of a body does not know. The place it names is in its own source, the
-// same for every reader; clients have been seen to match the sentence.
+// Kubernetes' message for a kind that its decoder does not know. It names a place in Kubernetes' own source, the same
+// for every decoder; clients have been seen to match this text.
 
 import { quote } from './faults.ts'
 

@@ -1,5 +1,5 @@
-// YAML of strangers, read within bounds. The reader of YAML recurses, and its cost grows with depth and with every node;
-// so the text is first only cut into words, which is cheap, and refused when there is too much of either.
+// YAML from clients, parsed within bounds. The parser recurses, and its cost grows with depth and with every node; so
+// the text is first only split into tokens, which is cheap, and refused when either is too large.
 
 import { CST, isScalar, Lexer, LineCounter, parseDocument, visit } from 'yaml'
 import { yamlAliasesMax, yamlDepthMax, yamlTokensMax } from '../limits.ts'

@@ -1,5 +1,5 @@
-// A walk through the data file before LMDB maps it: LMDB trusts what it maps, so a file that is something else, was cut
-// short, or has a flipped bit in the links between its pages would end the process instead of the attempt.
+// Checks the pages of the data file before LMDB maps it: LMDB trusts what it maps, so a foreign file, a truncated one,
+// or a flipped bit in the links between pages would crash the process instead of failing the start.
 //
 // What LMDB (data version 2) writes, in little-endian order:
 //
@@ -10,7 +10,7 @@
 //   leaf           the same list; each node has u32 length of its value, u16 flags, u16 length of its key, key, value;
 //                  a large value lies in pages of its own (flag 1), a named tree is described by 48 bytes (flag 2)
 //
-// Only the structure is judged here. What the records say is judged by their checksums when they are read.
+// Only the structure is checked here. The contents of records are checked by their checksums when they are read.
 
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { DamagedStoreError } from './store.ts'

@@ -97,7 +97,7 @@ describe('one process at a time', () => {
     expect(await readdir(dir)).not.toContain('lock-1-0123abcd')
   })
 
-  test('lets at most one of many who start together have it', async () => {
+  test('lets at most one of many processes that start together have it', async () => {
     const openings = await Promise.allSettled(Array.from({ length: 8 }, () => openStore(dir)))
     const opened = openings.filter(opening => opening.status === 'fulfilled')
     expect(opened.length).toBeLessThanOrEqual(1)
@@ -111,7 +111,7 @@ describe('one process at a time', () => {
   })
 })
 
-/** A socket file nobody listens on, as after a kill. */
+/** A socket file on which no process listens, as after a kill. */
 async function leaveDeadSocket(path: string): Promise<void> {
   const server = createServer()
   server.listen(`${path}-live`)
@@ -232,7 +232,7 @@ describe('damage', () => {
     })
   })
 
-  test('of the second opinion alone does not stop the store', async () => {
+  test('of the witness alone does not stop the store', async () => {
     await writeFile(join(dir, 'witness'), 'garbage')
     const store = await openStore(dir)
     expect(store.revision).toBe(20)

@@ -1,7 +1,7 @@
 // The store on disk: one LMDB file holds the log and the facts about it, every commit is synced before it counts.
 //
 // In the directory: `mooring.mdb` and `mooring.mdb-lock` (LMDB's own), `witness` (how far the log had come), and the
-// socket that keeps a second process out. A directory with anything else in it is somebody else's and is left alone.
+// socket that keeps a second process out. A directory with anything else in it is refused and left as it is.
 
 import { randomUUID } from 'node:crypto'
 import { access, constants, mkdir, open, readdir, rm } from 'node:fs/promises'

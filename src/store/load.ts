@@ -1,7 +1,7 @@
-// From rows on disk to state in memory, believing nothing: every checksum, every revision, every link is checked.
+// From rows on disk to state in memory. Nothing is trusted: every checksum, every revision, every link is checked.
 //
-// Up to the compacted revision only the newest record of each living key is needed; what else is found there is what a
-// crash in the middle of trimming left, and is handed back to be trimmed. Trimming removes the older records of a key
+// Up to the compacted revision only the newest record of each living key is needed; other records there were
+// left by a crash during trimming, and are returned to be trimmed. Trimming removes the older records of a key
 // first, so a half-done trim never lets a deleted key come back. After the compacted revision there is no gap, and
 // every record names the revision it replaced.
 

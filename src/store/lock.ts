@@ -1,9 +1,9 @@
 // At most one process works on a directory, and a killed one never blocks the next.
 //
-// The lock is a listening Unix socket in the directory, because the kernel forgets it together with the process:
-// nothing has to be cleaned up after a kill, and it holds across containers, where process ids tell nothing. Everyone
-// first listens on a socket of its own and only then knocks on all the others, so of two who start together at least
-// one sees the other and steps back.
+// The lock is a listening Unix socket in the directory, because the kernel closes it together with the process: nothing
+// has to be cleaned up after a kill, and it works across containers, where process ids mean nothing. Each process first
+// listens on a socket of its own and only then connects to all the others, so of two processes that start together at
+// least one sees the other and stops.
 
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -69,7 +69,7 @@ async function isListening(path: string): Promise<boolean> {
     return true
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code
-    // Anything but "nobody is there" is taken for somebody: better refused once than two writers.
+    // Any other error is taken for a live process: better one needless refusal than two writers.
     return code !== 'ECONNREFUSED' && code !== 'ENOENT'
   } finally {
     socket.destroy()

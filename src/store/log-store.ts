@@ -1,10 +1,11 @@
 // The store over any backend: check and append in one step, sync in groups, publish in order, then answer.
 //
-// Two states are kept apart. The *published* one is durable and is all that readers and watchers ever see. The *pending*
-// one also holds writes that are not yet synced; conditions are checked against it, so of two writers that race for one
-// key exactly one wins, and the loser is answered only once the winner is durable. At most one backend write is in
-// flight; what is asked meanwhile goes together into the next one. A write that fails leaves its outcome unknown, and a
-// retried sync may report success for pages that were dropped, so the store refuses everything from then on (I7).
+// Two states are kept apart. The *published* one is durable and is all that readers and watchers ever see. The
+// *pending* one also holds writes that are not yet synced; conditions are checked against it, so of two writers that
+// race for one key exactly one wins, and the loser is answered only once the winner is durable. At most one backend
+// write is in flight; what is asked meanwhile goes together into the next one. A write that fails leaves its outcome
+// unknown, and a retried sync may report success for pages that were dropped, so the store refuses everything from then
+// on (I7).
 
 import { setImmediate } from 'node:timers'
 import type { Backend, Meta } from './backend.ts'
@@ -25,7 +26,7 @@ export interface StoreOptions {
   readonly historyMs?: number
   readonly historyChangesMax?: number
   readonly historyBytesMax?: number
-  /** Told how long each sync of the backend took. */
+  /** Called with how long each sync of the backend took. */
   readonly onCommit?: (tookMs: number) => void
   /** Called once when a write could not be made durable. The process should end: what is stored is now unknown. */
   readonly onFatal?: (error: Error) => void
@@ -251,7 +252,7 @@ export class LogStore implements Store {
   #planFlush(): void {
     if (this.#isFlushPlanned || this.#inFlight !== undefined) return
     this.#isFlushPlanned = true
-    // After the current turn of the event loop, so that all who were woken by one answer share the next sync.
+    // After the current turn of the event loop, so that all writers woken by one answer share the next sync.
     setImmediate(() => {
       this.#isFlushPlanned = false
       this.#flush()
@@ -457,7 +458,7 @@ function settleWith(resolve: () => void, reject: (error: Error) => void): (error
   return error => (error === undefined ? resolve() : reject(error))
 }
 
-/** Where nobody can be told, the process is: an uncaught error ends it. */
+/** Without a handler for the error, an uncaught exception ends the process. */
 function throwLater(error: unknown): void {
   queueMicrotask(() => {
     throw error

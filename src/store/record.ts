@@ -1,4 +1,4 @@
-// One record of the log as bytes: who, what, when, and a checksum over all of it.
+// One record of the log as bytes: key, value, revisions, and a checksum over all of it.
 //
 //   0  u32  crc32 of everything after it
 //   4  u8   1 put, 2 delete

@@ -2,7 +2,7 @@
 //
 // The restored store is a new history: after the backup was taken more revisions were handed out, and clients remember
 // them. It therefore gets a new id and starts a long way after the newest revision that the old one can have reached;
-// whoever comes with an old revision is told that it is no longer kept, and reads anew.
+// a client that comes back with an old revision is told that it is no longer kept, and reads anew.
 
 import { randomUUID } from 'node:crypto'
 import { copyFile, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
@@ -11,7 +11,7 @@ import { dataFile, openBackend, syncDirectory } from './lmdb.ts'
 import { load } from './load.ts'
 import { DamagedStoreError } from './store.ts'
 
-/** More writes than anyone makes between a backup and the loss of what it was taken from. */
+/** More writes than happen between a backup and the loss of the store it was taken from. */
 const revisionJump = 1_000_000_000
 
 export interface RestoreOptions {

@@ -140,7 +140,7 @@ describe.each(Object.entries(places))('a store on %s', (_name, makePlace) => {
       expect(store.get('/a')).toMatchObject({ revision: 4, created: 4 })
     })
 
-    test('shows nobody a write that is not durable yet', async () => {
+    test('shows no reader a write that is not durable yet', async () => {
       const answered = store.create('/a', as('one'))
       expect(store.get('/a')).toBeUndefined()
       expect(store.revision).toBe(0)
@@ -148,7 +148,7 @@ describe.each(Object.entries(places))('a store on %s', (_name, makePlace) => {
       expect(store.get('/a')).toBeDefined()
     })
 
-    test('gives the error of a failing encoder to its writer, and no revision to anyone', async () => {
+    test('gives the error of a failing encoder to its writer, and uses no revision', async () => {
       const failing = store.create('/a', () => {
         throw new RangeError('too large')
       })
@@ -242,7 +242,7 @@ describe.each(Object.entries(places))('a store on %s', (_name, makePlace) => {
       expect(at(5)).toEqual(['/x/a=three', '/x/c=four'])
     })
 
-    test('refuses to list a revision that has not been', async () => {
+    test('refuses to list a revision that is not written yet', async () => {
       await store.create('/a', as('one'))
       expect(() => store.list('', { revision: 2 })).toThrow(FutureRevisionError)
     })
@@ -416,7 +416,7 @@ describe.each(Object.entries(places))('a store on %s', (_name, makePlace) => {
       expect(changes.map(change => change.entry.revision)).toEqual(Array.from({ length: 30 }, (_, at) => at + 1))
     })
 
-    test('refuses a revision that has not been, and does nothing below the mark', async () => {
+    test('refuses a revision that is not written yet, and does nothing below the compacted one', async () => {
       await store.create('/a', as('one'))
       await expect(store.compact(2)).rejects.toThrow(FutureRevisionError)
       await store.compact(1)

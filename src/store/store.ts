@@ -44,7 +44,7 @@ export interface ListOptions {
   readonly limit?: number
   /** Start after this key. */
   readonly after?: string
-  /** Read the past. Throws `CompactedError` when it is no longer kept, `FutureRevisionError` when it has not been. */
+  /** Read the past. Throws `CompactedError` when it is no longer kept, `FutureRevisionError` when it is yet to come. */
   readonly revision?: number
 }
 
@@ -70,8 +70,8 @@ export interface Store {
   delete(key: string, expectedRevision: number, encode: Encode): Promise<WriteResult>
   /**
    * Calls `sink` with every change under `prefix` after revision `from`, first the kept past (before this call
-   * returns), then the future, each exactly once and in order. Throws `CompactedError` when `from` is older than what is
-   * kept. A `from` in the future is allowed: nothing at or below it is delivered. `sink` must not throw or block.
+   * returns), then the future, each exactly once and in order. Throws `CompactedError` when `from` is older than what
+   * is kept. A `from` in the future is allowed: nothing at or below it is delivered. `sink` must not throw or block.
    */
   watch(prefix: string, from: number, sink: (change: Change) => void): Watch
   /** Forgets changes up to `revision`; current values stay. */

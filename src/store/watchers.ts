@@ -1,4 +1,4 @@
-// Who hears about a key. A write touches only the watchers whose prefix it has, however many others there are.
+// The watchers of a key. A write visits only the watchers whose prefix it has, however many others there are.
 //
 // Watchers are kept by their exact prefix. A key is looked up once for every length that some watched prefix has; there
 // are at most as many lengths as the key has characters, in practice a few dozen.

@@ -1,8 +1,8 @@
-// A second opinion about how far the log had come, in a file of its own.
+// The newest revision of the log, noted a second time in a file of its own.
 //
 // After each durable write the newest revision is noted here, without a sync. The note may therefore lag behind the
 // data after a power cut, but it is never ahead of it, unless the data was damaged, cut short, or swapped for an older
-// copy: then starting would silently take back what was acknowledged, so it is refused.
+// copy: then a start would silently lose acknowledged writes, so it is refused.
 
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
@@ -19,7 +19,7 @@ export interface WitnessFile {
 
 const form = /^mooring-store ([\w-]{1,64}) (\d{16}) ([0-9a-f]{8})\n$/
 
-/** Undefined when there is none, or when it cannot be believed: it is only the second opinion. */
+/** Undefined when it is absent or damaged: the store starts without it too. */
 export function readWitness(path: string): Witness | undefined {
   const [, id, last, sum] = form.exec(readIfPresent(path)) ?? []
   if (id === undefined || last === undefined || sum === undefined) return undefined

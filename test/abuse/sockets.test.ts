@@ -53,7 +53,7 @@ describe('connections', () => {
     ['a thousand headers', head('GET', '/version', ...Array.from({ length: 3_000 }, (_, i) => `X-${i}: ${i}`))],
     ['a header of a megabyte', head('GET', '/version', `X: ${'x'.repeat(1_000_000)}`)],
     ['a path of a megabyte', head('GET', `/${'x'.repeat(1_000_000)}`)],
-    ['a method nobody knows', head('BREW', '/version')],
+    ['an unknown method', head('BREW', '/version')],
     ['a header without a name', head('GET', '/version', ': x')],
     ['two lengths', head('POST', N, 'Content-Length: 1', 'Content-Length: 2')],
     ['a length and chunks', head('POST', N, 'Content-Length: 5', 'Transfer-Encoding: chunked')],

@@ -1,5 +1,5 @@
-// A server to be mistreated: real sockets, real TLS, everything else in memory. After every abuse it must still answer,
-// must not think that anything was its own fault, and must not have been changed from the outside.
+// A server under attack: real sockets, real TLS, everything else in memory. After every attack it must still answer,
+// must not have reported a fault of its own, and must not have been changed from the outside.
 
 import { once } from 'node:events'
 import { connect as connectHTTP2 } from 'node:http2'
@@ -30,7 +30,7 @@ export interface Target {
   socket(): Promise<TLSSocket>
   /** Subscriptions to the store beyond those of the server itself. */
   openWatches(): number
-  /** Still serving, still innocent, and nobody else's prototype was touched. */
+  /** The server still answers, reported no fault of its own, and no shared prototype was changed. */
   expectUnharmed(): Promise<void>
   close(): Promise<void>
 }

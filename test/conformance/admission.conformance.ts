@@ -1,4 +1,4 @@
-// Admission webhooks: who is asked, in which order, what they may change, and what happens when they do not answer.
+// Admission webhooks: which are called, in which order, what they may change, and what happens when they do not answer.
 
 import { afterAll, beforeAll, describe, expect } from 'vitest'
 import { type Handler, neverAnswer, serveWebhooks, type Webhooks } from './webhook.ts'
@@ -28,7 +28,7 @@ interface Registered {
   readonly hook: string
 }
 
-/** Registers one webhook for config maps of a fresh namespace and waits until it is asked. */
+/** Registers one webhook for config maps of a fresh namespace and waits until it is called. */
 async function register(
   type: 'mutating' | 'validating',
   handler: Handler,
@@ -68,10 +68,11 @@ async function register(
   return { ns: target, at: configMaps(target), hook }
 }
 
-/** What the server itself puts into every new namespace is reviewed as well, whenever it gets round to it. */
-const furniture = new Set(['probe', 'kube-root-ca.crt'])
+/** The server creates objects in every new namespace, and webhooks are called for those as well, at any time. */
+const ownObjects = new Set(['probe', 'kube-root-ca.crt'])
 
-const reviewsOf = (ns: string) => hooks.reviews.filter(review => review.namespace === ns && !furniture.has(review.name))
+const reviewsOf = (ns: string) =>
+  hooks.reviews.filter(review => review.namespace === ns && !ownObjects.has(review.name))
 
 describe('a validating webhook', () => {
   conforms('refuses with its own words', async () => {
@@ -100,7 +101,7 @@ describe('a validating webhook', () => {
     expect(answer.body.message).toMatch(/denied the request without explanation$/)
   })
 
-  conforms('is told everything about the request', async () => {
+  conforms('is sent everything about the request', async () => {
     const { at, ns } = await register('validating', () => ({ allowed: true }))
     ok(await server.create(at, configMap('one', { a: '1' })))
     ok(await server.merge(`${at}/one`, { data: { a: '2' } }))
@@ -126,7 +127,7 @@ describe('a validating webhook', () => {
     expect(remove).toMatchObject({ operation: 'DELETE', object: null, oldObject: { data: { a: '2' } } })
   })
 
-  conforms('adds warnings for the person who typed', async () => {
+  conforms('sends warnings to the client', async () => {
     const { at } = await register('validating', () => ({
       allowed: true,
       warnings: ['mind the gap', 'and the "quotes"'],
@@ -158,14 +159,14 @@ describe('a validating webhook', () => {
     expect((await server.create(ignored.at, configMap('one'))).code).toBe(201)
   })
 
-  conforms('that answers nonsense counts as failed', async () => {
+  conforms('whose answer is invalid counts as failed', async () => {
     const { at } = await register('validating', () => ({ raw: '{"hello":"world"}' }))
     const answer = await server.create(at, configMap('one'))
     expect(answer.code).toBe(500)
     expect(answer.body.message).toContain('failed calling webhook')
   })
 
-  conforms('is asked about objects its selectors match only', async () => {
+  conforms('is called only for objects that its selectors match', async () => {
     const { at, ns } = await register('validating', () => ({ allowed: false }), {
       objectSelector: { matchExpressions: [{ key: 'probe', operator: 'In', values: ['yes'] }] },
     })
@@ -175,7 +176,7 @@ describe('a validating webhook', () => {
     expect(reviewsOf(ns).map(review => review.name)).toEqual(['two'])
   })
 
-  conforms('is asked when its conditions hold', async () => {
+  conforms('is called when its match conditions hold', async () => {
     const matchConditions = [
       { name: 'not-quiet', expression: 'object == null || !object.metadata.name.startsWith("quiet")' },
       { name: 'create', expression: 'request.operation == "CREATE"' },
@@ -186,7 +187,7 @@ describe('a validating webhook', () => {
     expect((await server.merge(`${at}/quiet-one`, { data: { a: '1' } })).code).toBe(200)
   })
 
-  conforms('hears about a dry run', async () => {
+  conforms('is called for a dry run', async () => {
     const quiet = await register('validating', () => ({ allowed: true }))
     ok(await server.create(`${quiet.at}?dryRun=All`, configMap('one')))
     expect(reviewsOf(quiet.ns)[0]).toMatchObject({ dryRun: true, options: { dryRun: ['All'] } })
@@ -265,9 +266,9 @@ describe('a mutating webhook', () => {
     expect(body.data.seen).toBe('xx')
   })
 
-  conforms('is asked again when a later one changed the object, if it wants', async () => {
+  conforms('is called again when a later one changed the object, if it asks for that', async () => {
     const ns = await namespace()
-    // The first only marks what the second adds, so it can only do so when it is asked a second time.
+    // The first only marks what the second adds, so it can only do so when it is called a second time.
     const mark: Handler = review =>
       review.object.data.added && !review.object.data.marked
         ? { allowed: true, patch: [{ op: 'add', path: '/data/marked', value: 'yes' }] }
@@ -321,7 +322,7 @@ describe('a mutating webhook', () => {
     expect(answer.body.reason).toBe('InternalError')
   })
 
-  conforms('refuses before any validating one is asked', async () => {
+  conforms('refuses before any validating one is called', async () => {
     const { at, ns } = await register('mutating', () => ({ allowed: false, status: { message: 'stop' } }))
     const answer = await server.create(at, configMap('one'))
     expect(answer.code).toBe(400)

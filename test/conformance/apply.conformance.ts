@@ -1,4 +1,4 @@
-// Server-side apply: who owns which field, what happens when two want the same one, and how fields go away.
+// Server-side apply: which manager owns which field, conflicts between two managers, and how fields are removed.
 
 import { describe, expect } from 'vitest'
 import type { Body } from './client.ts'
@@ -28,7 +28,7 @@ async function place(): Promise<string> {
 }
 
 describe('server-side apply', () => {
-  conforms('creates what is not there and writes down who owns it', async () => {
+  conforms('creates what is not there and records its owner', async () => {
     const path = await place()
     const answer = await server.apply(path, 'alice', configMap('one', { a: '1' }, { labels: { x: 'y' } }))
     expect(answer.code).toBe(201)
@@ -72,7 +72,7 @@ describe('server-side apply', () => {
     expect(managers(after).toSorted()).toEqual(['alice Apply', 'bob Apply'])
   })
 
-  conforms('keeps a field that somebody else owns too', async () => {
+  conforms('keeps a field that another manager owns too', async () => {
     const path = await place()
     ok(await server.apply(path, 'alice', configMap('one', { a: '1' })))
     ok(await server.apply(path, 'bob', configMap('one', { a: '1' })))

@@ -1,4 +1,4 @@
-// Who may do what: tokens, anonymous visitors, roles, reviews, service accounts and speaking for others.
+// Authentication and authorization: tokens, anonymous users, roles, access reviews, service accounts and impersonation.
 
 import { describe, expect } from 'vitest'
 import { configMap, configMaps, conforms, eventually, made, namespace, ok, server, unique } from './world.ts'
@@ -52,9 +52,9 @@ describe('credentials', () => {
   })
 
   conforms('are not needed for health and version, but for everything else', async () => {
-    const nobody = server.withToken(undefined)
-    for (const path of ['/healthz', '/livez', '/readyz', '/version']) expect((await nobody.get(path)).code).toBe(200)
-    const answer = await nobody.get('/api/v1/namespaces/default/configmaps')
+    const anonymous = server.withToken(undefined)
+    for (const path of ['/healthz', '/livez', '/readyz', '/version']) expect((await anonymous.get(path)).code).toBe(200)
+    const answer = await anonymous.get('/api/v1/namespaces/default/configmaps')
     expect(answer.code).toBe(403)
     expect(answer.body).toEqual({
       kind: 'Status',
@@ -67,7 +67,7 @@ describe('credentials', () => {
       details: { kind: 'configmaps' },
       code: 403,
     })
-    const path = await nobody.get('/metrics')
+    const path = await anonymous.get('/metrics')
     expect(path.code).toBe(403)
     expect(path.body.message).toBe('forbidden: User "system:anonymous" cannot get path "/metrics"')
   })
@@ -151,7 +151,7 @@ describe('roles', () => {
     expect((await visitor.get('/metrics')).code).toBe(200)
   })
 
-  conforms('cannot be used to give away more than one has', async () => {
+  conforms('cannot be used to grant more permissions than the user has', async () => {
     const ns = await namespace()
     const user = unique('user')
     const visitor = server.impersonating(user)
@@ -186,7 +186,7 @@ describe('roles', () => {
 
   conforms('cannot be exchanged in a binding', async () => {
     const ns = await namespace()
-    await grant(ns, 'somebody', [])
+    await grant(ns, 'jane', [])
     const bindings = `${rbac}/namespaces/${ns}/rolebindings`
     const name = ok(await server.get(bindings)).items[0]?.metadata.name
     const answer = await server.merge(`${bindings}/${name}`, { roleRef: { name: 'other' } })
@@ -211,7 +211,7 @@ describe('roles', () => {
 })
 
 describe('reviews', () => {
-  conforms('say what one may do oneself', async () => {
+  conforms('say what the user of the request may do', async () => {
     const ns = await namespace()
     const user = unique('user')
     const visitor = server.impersonating(user)
@@ -234,7 +234,7 @@ describe('reviews', () => {
     expect(await ask('delete')).toMatchObject({ allowed: false })
   })
 
-  conforms('say what another may do', async () => {
+  conforms('say what another user may do', async () => {
     const answer = await server.create('/apis/authorization.k8s.io/v1/subjectaccessreviews', {
       apiVersion: 'authorization.k8s.io/v1',
       kind: 'SubjectAccessReview',
@@ -262,7 +262,7 @@ describe('reviews', () => {
     })
   })
 
-  conforms('say who one is', async () => {
+  conforms('say which user sends the request', async () => {
     const answer = await server
       .impersonating('jane', ['doers'])
       .create('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
@@ -299,13 +299,13 @@ describe('service accounts', () => {
     expect(status.token.split('.')).toHaveLength(3)
     expect(Date.parse(status.expirationTimestamp)).toBeGreaterThan(Date.now())
     const robot = server.withToken(status.token)
-    const who = ok(
+    const self = ok(
       await robot.create('/apis/authentication.k8s.io/v1/selfsubjectreviews', {
         apiVersion: 'authentication.k8s.io/v1',
         kind: 'SelfSubjectReview',
       }),
     )
-    expect(who.status).toMatchObject({
+    expect(self.status).toMatchObject({
       userInfo: {
         username: `system:serviceaccount:${ns}:robot`,
         groups: ['system:serviceaccounts', `system:serviceaccounts:${ns}`, 'system:authenticated'],

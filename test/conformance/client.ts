@@ -1,5 +1,5 @@
-// A Kubernetes client that hides nothing: one request is one exchange, the answer is what the server said, and a watch
-// is the lines it sent. No retries, no caches, no knowledge of kinds; a test that wants patience asks `eventually`.
+// A plain Kubernetes client: one request is one exchange, the answer is what the server sent, and a watch is the lines
+// it sent. No retries, no caches, no knowledge of kinds; a test that has to wait uses `eventually`.
 
 import { Agent, type Dispatcher, request } from 'undici'
 import { type Access, readKubeconfig } from '../../scripts/real/kubeconfig.ts'
@@ -98,7 +98,7 @@ const patienceMs = 20_000
 export class Client {
   readonly server: string
   readonly #dispatcher: Dispatcher
-  /** A connection that shows no client certificate; who has one is somebody before any header is read. */
+  /** A connection without a client certificate, which would authenticate the client before any header is read. */
   readonly #anonymous: Dispatcher
   readonly #headers: Record<string, string | string[]>
 
@@ -114,7 +114,7 @@ export class Client {
     this.#headers = headers
   }
 
-  /** The same server seen by somebody else. Without a token: by nobody. */
+  /** The same server as the user of a token sees it; without a token, as an anonymous user. */
   withToken(token: string | undefined): Client {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
     return new Client(this.server, this.#anonymous, this.#anonymous, headers)

@@ -132,7 +132,7 @@ describe('a custom resource definition', () => {
     expect(answer.body.message).toContain("undefined field 'nothing'")
   })
 
-  conforms('is told when its names are taken', async () => {
+  conforms('says in its conditions when its names are taken', async () => {
     const first = await customKind()
     const crd = {
       apiVersion: 'apiextensions.k8s.io/v1',
@@ -377,7 +377,7 @@ describe('a schema', () => {
     )
   })
 
-  conforms('lets an old fault be while it is not touched', async () => {
+  conforms('accepts an old fault while its field does not change', async () => {
     const { crd, kind } = crdFor({
       scope: 'Cluster',
       schema: specSchema({ properties: { a: { type: 'string' }, b: { type: 'string' } } }),

@@ -1,4 +1,4 @@
-// Objects and their life: what the server fills in, what it refuses to change, and when an object is really gone.
+// The life of an object: what the server fills in, what it refuses to change, and when the object is really gone.
 
 import { describe, expect } from 'vitest'
 import { jsonPatch } from './client.ts'
@@ -212,7 +212,7 @@ describe('create', () => {
     })
   })
 
-  conforms('answers a get of nothing with 404 and says what was asked', async () => {
+  conforms('answers a get of an absent object with 404 and names it', async () => {
     const ns = await namespace()
     const answer = await server.get(`${configMaps(ns)}/nothing`)
     expect(answer.code).toBe(404)
@@ -332,10 +332,10 @@ describe('update', () => {
   conforms('refuses another uid as a conflict', async () => {
     const ns = await namespace()
     ok(await server.create(configMaps(ns), configMap('one')))
-    const answer = await server.update(`${configMaps(ns)}/one`, configMap('one', {}, { uid: 'somebody-else' }))
+    const answer = await server.update(`${configMaps(ns)}/one`, configMap('one', {}, { uid: 'another-uid' }))
     expect(answer.code).toBe(409)
     expect(answer.body.message).toMatch(
-      /^Operation cannot be fulfilled on configmaps "one": StorageError: invalid object, Code: 4, .*Precondition failed: UID in precondition: somebody-else, UID in object meta: /,
+      /^Operation cannot be fulfilled on configmaps "one": StorageError: invalid object, Code: 4, .*Precondition failed: UID in precondition: another-uid, UID in object meta: /,
     )
   })
 
@@ -691,7 +691,7 @@ describe('particular kinds', () => {
     expect(answer.body.message).toContain('type: Invalid value: "example.com/other": field is immutable')
   })
 
-  conforms('hold an immutable config map to its word', async () => {
+  conforms('refuse to change an immutable config map', async () => {
     const ns = await namespace()
     const path = `${configMaps(ns)}/one`
     ok(await server.create(configMaps(ns), { ...configMap('one', { a: '1' }), immutable: true }))

@@ -40,7 +40,7 @@ export const differences: readonly Difference[] = [
   {
     story: 'workloads',
     request: 'DELETE /apis/apps/v1/namespaces/$NS/deployments/d',
-    reason: 'Nothing here runs workloads, so nobody has written a status into the deployment meanwhile.',
+    reason: 'Nothing here runs workloads, so no controller has written a status into the deployment meanwhile.',
   },
   { story: 'other kinds', request: 'POST /api/v1/nodes', body: { metadata: { name: 'node-$NS' } }, reason: nodeTaint },
   { story: 'other kinds', request: 'GET /api/v1/componentstatuses', reason: unservedKinds },

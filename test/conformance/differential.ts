@@ -1,7 +1,7 @@
-// `npm run test:differential [-- --focus=TEXT]`: the same requests, in the same order, to the embedded server and to a real
-// kube-apiserver; every answer that differs in more than identity, version and time is printed, unless the list of
-// differences has a reason for it. It finds what nobody thought of writing a sentence about; what it finds becomes a
-// sentence in the suite. A difference in the list that is none any more fails too, so that the list stays true.
+// `npm run test:differential [-- --focus=TEXT]`: the same requests, in the same order, to the embedded server and to a
+// real kube-apiserver; every answer that differs in more than identity, version and time is printed, unless the list of
+// differences has a reason for it. It finds differences for which there is no test yet; each becomes a test in the
+// suite. A listed difference that is gone fails too, so that the list stays true.
 
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

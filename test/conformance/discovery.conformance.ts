@@ -19,7 +19,7 @@ interface Resource {
 }
 
 describe('health and version', () => {
-  conforms('says its version to anybody', async () => {
+  conforms('says its version to anonymous clients', async () => {
     const answer = await server.withToken(undefined).get('/version')
     expect(answer.code).toBe(200)
     expect(answer.body).toMatchObject({
@@ -56,8 +56,8 @@ describe('health and version', () => {
 })
 
 describe('transport', () => {
-  conforms('speaks HTTP/2 to those who can, many requests on one connection', async () => {
-    // With credentials: kube-apiserver closes the connection of a stranger after the first answer.
+  conforms('speaks HTTP/2 to clients that can, many requests on one connection', async () => {
+    // With credentials: kube-apiserver closes the connection of an anonymous client after the first answer.
     const { server: url, token, ...identity } = readKubeconfig(inject('server').kubeconfig)
     const session = connect(url, identity)
     const credentials = token === undefined ? {} : { authorization: `Bearer ${token}` }
@@ -187,7 +187,7 @@ describe('discovery', () => {
     ])
   })
 
-  conforms('answers an ETag for its aggregated form and 304 to those who have it', async () => {
+  conforms('answers an ETag for its aggregated form and 304 to clients that have it', async () => {
     const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList'
     const first = await server.get('/api', { accept })
     const etag = first.headers.etag

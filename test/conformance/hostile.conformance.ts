@@ -1,4 +1,4 @@
-// Input that is broken, too much, or meant to do harm: answered precisely, and the server lives on.
+// Input that is invalid, too large, or meant to do harm: the answer is precise, and the server goes on.
 
 import { afterEach, describe, expect } from 'vitest'
 import { configMap, configMaps, conforms, customKind, namespace, ok, server } from './world.ts'

@@ -1,4 +1,4 @@
-// Lists: selectors, pages that stay true while others write, and which moment a list speaks of.
+// Lists: selectors, pages that stay true while others write, and the revision that a list shows.
 
 import { describe, expect } from 'vitest'
 import { configMap, configMaps, conforms, customKind, eventually, namespace, ok, server } from './world.ts'
@@ -174,7 +174,7 @@ describe('list', () => {
     expect(answer.body.message).toBe('specifying resource version is not allowed when using continue')
   })
 
-  conforms('answers 410 to a continue token whose moment is forgotten, with a fresh token', async () => {
+  conforms('answers 410 to a continue token whose revision is compacted, with a fresh token', async () => {
     const kind = await customKind({ scope: 'Cluster' })
     for (let i = 0; i < 3; i++) ok(await server.create(kind.at(), kind.object(`n${i}`)))
     const first = ok(await server.get(`${kind.at()}?limit=1`))
@@ -315,7 +315,7 @@ describe('other representations', () => {
     expect((await server.get(configMaps(ns), { accept: 'application/json;as=Poem;v=v1;g=meta.k8s.io' })).code).toBe(406)
   })
 
-  conforms('answers JSON to those who accept anything or say nothing', async () => {
+  conforms('answers JSON to clients that accept anything or send no Accept header', async () => {
     const ns = await namespace()
     for (const accept of [
       '*/*',
@@ -338,7 +338,7 @@ describe('other representations', () => {
     expect(answer.text).toContain('a: "1"')
   })
 
-  conforms('answers protobuf for built-in kinds, and JSON for custom ones to those who take both', async () => {
+  conforms('answers protobuf for built-in kinds, and JSON for custom ones to clients that take both', async () => {
     const protobuf = 'application/vnd.kubernetes.protobuf'
     const builtIn = await server.get('/api/v1/namespaces/default', { accept: protobuf })
     expect(builtIn.code).toBe(200)
@@ -351,7 +351,7 @@ describe('other representations', () => {
     expect((await server.get(kind.at(), { accept: protobuf })).code).toBe(406)
   })
 
-  conforms('compresses a long answer for those who can read it', async () => {
+  conforms('compresses a long answer for clients that accept it', async () => {
     const ns = await namespace()
     ok(await server.create(configMaps(ns), configMap('one', { long: 'x'.repeat(300_000) })))
     const answer = await server.get(`${configMaps(ns)}/one`, { headers: { 'accept-encoding': 'gzip' } })

@@ -1,4 +1,4 @@
-// Many clients at once: exactly one of them wins where only one may, and nobody's work is lost where all may.
+// Many clients at once: exactly one of them wins where only one may, and no client's write is lost where all may.
 
 import { describe, expect } from 'vitest'
 import { mergePatch } from './client.ts'

@@ -15,7 +15,7 @@ declare module 'vitest' {
   }
 }
 
-// History is forgotten quickly, so that a test can see what a client sees who comes back too late.
+// History is forgotten quickly, so that a test can see what a client gets that comes back too late.
 const forgetHistory = ['--etcd-compaction-interval=10s']
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {

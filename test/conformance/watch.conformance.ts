@@ -71,7 +71,7 @@ describe('watch', () => {
     }
   })
 
-  conforms('turns selector drift into arrivals and departures', async () => {
+  conforms('shows objects that begin or cease to match as added or deleted', async () => {
     const { path, version } = await kindWithOne()
     const watch = await server.watch(`${path}?resourceVersion=${version}&labelSelector=colour%3Dred`)
     const turn = (colour: string) => server.merge(`${path}/one`, { metadata: { labels: { colour } } })
@@ -81,7 +81,7 @@ describe('watch', () => {
     ok(await server.merge(`${path}/one`, { spec: { step: 6 } }))
     const events = await watch.take(3)
     expect(events.map(event => event.type)).toEqual(['DELETED', 'ADDED', 'MODIFIED'])
-    // What left is shown as the watcher last knew it, at the version at which it left.
+    // An object that no longer matches is shown as the client last knew it, at the version of the change.
     expect(events[0]?.object.metadata.labels).toEqual({ colour: 'red' })
     expect(events[0]?.object.metadata.resourceVersion).toBe(blue.metadata.resourceVersion)
     watch.close()
@@ -102,7 +102,7 @@ describe('watch', () => {
     expect(await watch.rest()).toEqual([])
   })
 
-  conforms('sends a bookmark before it closes to those who asked for bookmarks', async () => {
+  conforms('sends a bookmark before it closes to clients that asked for bookmarks', async () => {
     const { kind, path, version } = await kindWithOne()
     const watch = await server.watch(`${path}?resourceVersion=${version}&timeoutSeconds=5&allowWatchBookmarks=true`)
     const two = ok(await server.create(path, kind.object('two')))
@@ -135,7 +135,7 @@ describe('watch', () => {
     watch.close()
   })
 
-  conforms('refuses initial events without the right companions', async () => {
+  conforms('refuses initial events without the parameters they need', async () => {
     const { path } = await kindWithOne()
     const answer = await server.get(`${path}?watch=true&sendInitialEvents=true`)
     expect(answer.code).toBe(422)
@@ -173,7 +173,7 @@ describe('watch', () => {
     expect(answer.body.message).toContain('Invalid value: "abc"')
   })
 
-  conforms('shows the same order to everybody', async () => {
+  conforms('shows the same order to every client', async () => {
     const { kind, path, version } = await kindWithOne()
     const watches = await Promise.all([1, 2, 3].map(() => server.watch(`${path}?resourceVersion=${version}`)))
     await Promise.all(Array.from({ length: 20 }, (_, i) => server.create(path, kind.object(`n${i}`))))
@@ -193,7 +193,7 @@ describe('watch', () => {
     watch.close()
   })
 
-  conforms('speaks in tables, with columns once', async () => {
+  conforms('sends tables, with columns once', async () => {
     const { kind, path, version } = await kindWithOne()
     const watch = await server.watch(`${path}?resourceVersion=${version}`, asTable)
     ok(await server.create(path, kind.object('two')))
@@ -229,7 +229,7 @@ describe('watch', () => {
     one.close()
   })
 
-  conforms('shows a finalized deletion as change, change, departure', async () => {
+  conforms('shows a deletion that waits for a finalizer as modified, modified, deleted', async () => {
     const { kind, path, version } = await kindWithOne()
     const watch = await server.watch(`${path}?resourceVersion=${version}`)
     ok(await server.create(path, kind.object('held', {}, { finalizers: ['example.com/hold'] })))

@@ -1,5 +1,5 @@
-// What every conformance test stands on: the server under test, a namespace or a kind of its own, and patience where
-// the server promises something only for later. Names are unique, so that tests run side by side and again and again.
+// What every conformance test uses: the server under test, a namespace or a kind of its own, and waiting where the
+// server promises something only for later. Names are unique, so that tests run side by side and again and again.
 
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-// `mooring` as people run it: built once, started as a process of its own, spoken to over TLS with its own kubeconfig.
+// `mooring` as users run it: built once, started as a process of its own, reached over TLS with its own kubeconfig.
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,7 +18,7 @@ export interface Build {
   remove(): Promise<void>
 }
 
-/** Into a directory of its own, so that a build by hand is neither used nor disturbed. Types are another step's business. */
+/** Into a directory of its own, so that a build by hand is neither used nor changed. Types are not checked here. */
 export async function buildMooring(): Promise<Build> {
   const directory = mkdtempSync(join(tmpdir(), 'mooring-build-'))
   const out = join(directory, 'dist')

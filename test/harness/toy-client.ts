@@ -1,5 +1,5 @@
 // A few objects behind the client's methods, with versions, uids and preconditions as a server has them, and with
-// answers that come when the test says so: what a race looks like is decided by the test.
+// answers that come when the test says so, so that the test decides every race.
 
 import { ApiError } from '../../src/kube/api-error.ts'
 import type { Client, DeleteResult } from '../../src/kube/client.ts'
@@ -21,7 +21,7 @@ export class ToyObjects {
     return stored
   }
 
-  /** Deleted by somebody: gone, or waiting for its finalizers. */
+  /** A delete by another client: the object is gone, or waits for its finalizers. */
   remove(key: string): DeleteResult {
     const object = this.objects.get(key)
     if (object === undefined) return 'absent'

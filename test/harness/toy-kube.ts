@@ -1,5 +1,5 @@
-// A Kubernetes API of one kind, small enough to misbehave on command: it answers at the level of the wire, remembers
-// every revision, and cuts, stalls, repeats, forgets and goes back in time when told to.
+// A Kubernetes API of one kind that misbehaves on command: it answers HTTP requests, remembers every revision, and
+// cuts, stalls, repeats, compacts and goes back in time when the test tells it to.
 
 import { type Wire, WireError, type WireRequest, type WireResponse } from '../../src/kube/wire.ts'
 

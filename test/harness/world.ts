@@ -16,7 +16,7 @@ import { type Client, createClient } from './client.ts'
 
 export interface WorldOptions {
   readonly inFlight?: InFlightLimits
-  /** What an earlier world left behind; without it the world is newly born. */
+  /** What an earlier world left behind; without it the world is new. */
   readonly disk?: MemoryDisk
 }
 
@@ -34,7 +34,7 @@ export interface World {
   pass(milliseconds: number): Promise<void>
   /** Resolves when the controllers have nothing left to do, retries and second looks included. */
   settled(): Promise<void>
-  /** Does this, once, between the checks of a write and the write itself, as a slow webhook would allow it to happen. */
+  /** Runs `act` once, between the checks of a write and the write itself, as may happen with a slow webhook. */
   meanwhile(of: (request: AdmissionRequest) => boolean, act: () => Promise<unknown>): void
   /** As a crash and a new start would: another server on the same disk. */
   restart(): Promise<World>
@@ -143,7 +143,7 @@ async function stillness(store: Store): Promise<void> {
 
 let firstDisk: Promise<MemoryDisk> | undefined
 
-/** What a cluster has from birth takes a hundred writes: they are made once and copied. */
+/** What a new cluster holds takes a hundred writes: they are made once and copied. */
 function newborn(): Promise<MemoryDisk> {
   firstDisk ??= begin({}).then(world => {
     world.stop()

@@ -1,4 +1,4 @@
-// All scenarios, in the order they run. Discovery comes first: it lists what the server holds from birth.
+// All scenarios, in the order they run. Discovery comes first: it lists what a new server holds.
 
 import type { Scenario } from './scenario.ts'
 import { applying } from './scenarios/applying.ts'

@@ -1,5 +1,5 @@
-// The whole server in a real process, killed without warning again and again under many clients: nothing acknowledged is
-// lost, no version is used twice, and a watch that goes on from its last version tells exactly what happened.
+// The whole server in a real process, killed without warning again and again under many clients: nothing acknowledged
+// is lost, no version is used twice, and a watch that goes on from its last version tells exactly what happened.
 
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -126,7 +126,7 @@ async function liveAndDie(data: string): Promise<History> {
   await book.untilAcknowledged(writesWanted)
   book.isClosed = true
   await Promise.all(writing)
-  // One last write that everybody must hear of.
+  // One last write that every watch must see.
   await put(await server.remote(), book, 'last', names[0] ?? '')
   const streams = await Promise.all(watching)
   server.isOver = true
@@ -171,7 +171,7 @@ async function write(server: Server, book: Book, client: string): Promise<void> 
       if (turn % 5 === 4) await remove(remote, book, client, name)
       else await put(remote, book, `${client}-${turn}`, name)
     } catch {
-      // The server died under the request: nobody knows what became of it, the log will tell.
+      // The server died during the request: its outcome is unknown until the log is read.
       book.believed.delete(name)
     }
   }
@@ -202,7 +202,7 @@ async function remove(remote: Remote, book: Book, client: string, name: string):
   book.believed.delete(name)
 }
 
-/** Notes the operation with its outcome; refusals leave no trace in the log and are left out. Answers the new version. */
+/** Notes the operation with its outcome, except refusals, which are not in the log. Returns the new version. */
 async function record(
   book: Book,
   what: Omit<Operation, 'calledAt' | 'answer'>,

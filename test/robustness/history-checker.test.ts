@@ -1,4 +1,4 @@
-// A checker that finds nothing must be able to find something: known mistakes are planted one at a time.
+// Shows that the checker can fail: known mistakes are put into a good history one at a time.
 
 import { describe, expect, test } from 'vitest'
 import type { Operation, Stream, Told } from './history-checker.ts'
@@ -56,7 +56,7 @@ describe('a history', () => {
     ['the last acknowledged write is lost', operations, without(log, 3)],
     ['a revision is used twice', operations, but(log, 1, { revision: 1 })],
     ['a revision is acknowledged twice', [...operations, operations[1] as Operation], log],
-    ['nobody asked for a change', without(operations, 1), log],
+    ['no client asked for a change', without(operations, 1), log],
     ['a stored value is not the one asked for', operations, but(log, 1, { value: 'other' })],
     ['a stored type is not the one asked for', operations, but(log, 3, { type: 'put' })],
     ['a write did not rest on what was there', operations, but(log, 2, { previous: undefined })],

@@ -1,5 +1,5 @@
-// Judges a recorded history without knowing how the store works: what clients asked and were answered, when, and what
-// watchers were told. Every check returns sentences about what is wrong; none means the history is lawful.
+// Checks a recorded history without knowing how the store works: what clients asked and were answered, when, and which
+// changes watchers got. Every check returns sentences about what is wrong; none means that the history is lawful.
 
 export interface Operation {
   readonly client: string
@@ -30,7 +30,7 @@ export interface Told {
 
 /**
  * The persisted log explains every answer: each success is in the log at its revision as asked, nothing is there that
- * nobody asked for, every condition held at that place, and the order never contradicts real time.
+ * no client asked for, every condition held at that place, and the order never contradicts real time.
  */
 export function checkHistory(operations: readonly Operation[], log: readonly Told[]): string[] {
   return [
@@ -99,7 +99,7 @@ function checkAsked(operations: readonly Operation[], log: readonly Told[]): str
     if (acknowledged.has(change.revision)) continue
     const candidates = unknown.get(change.key) ?? []
     const at = candidates.findIndex(operation => isEffectOf(operation, change))
-    if (at < 0) faults.push(`nobody asked for revision ${change.revision} (${change.type} ${change.key})`)
+    if (at < 0) faults.push(`no client asked for revision ${change.revision} (${change.type} ${change.key})`)
     else candidates.splice(at, 1)
   }
   return faults

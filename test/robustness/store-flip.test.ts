@@ -1,4 +1,5 @@
-// A bit flips somewhere in the data file, or the file is cut short: the store either refuses to start or holds exactly what it held.
+// A bit flips somewhere in the data file, or the file is cut short: the store either refuses to start or holds exactly
+// what it held.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
-// The store against a model that anyone can read: a counter, a map, and the list of all changes. Writers act at once,
-// the disk answers whenever it likes, and the past is forgotten in between.
+// The store against a simple model: a counter, a map, and the list of all changes. Writers act at the same time, the
+// disk answers in any order and at any time, and history is compacted in between.
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'

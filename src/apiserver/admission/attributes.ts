@@ -1,4 +1,4 @@
-// What admission looks at: one write, before it happens.
+// What admission checks: one write, before it is made.
 
 import type { UserInfo } from '../authn/user.ts'
 import type { GroupVersionKind, KubeObject } from '../object.ts'

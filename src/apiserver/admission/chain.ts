@@ -1,4 +1,5 @@
-// Admission, whole: the server's own rules, then webhooks. What a webhook changes is read again like a client's body.
+// The whole of admission: the server's own rules, then webhooks. An object that a webhook changed is read again like a
+// client's body.
 
 import { settleStrictness } from '../body.ts'
 import type { Admission, AdmissionRequest, World } from '../call.ts'
@@ -66,7 +67,7 @@ function toAttributes(request: AdmissionRequest): AdmissionAttributes {
   }
 }
 
-/** A subresource carries a kind of its own, such as Scale, and that is what its webhooks are told. */
+/** Webhooks of a subresource are sent the kind of its body, such as Scale. */
 function kindOf(object: KubeObject | undefined, otherwise?: GroupVersionKind): GroupVersionKind {
   if (object === undefined) return otherwise ?? { group: '', version: '', kind: '' }
   return { ...parseAPIVersion(object.apiVersion), kind: object.kind }
@@ -102,8 +103,8 @@ function followConfigurations({ store, registry }: ChainWorld) {
 }
 
 /**
- * Where a Service can be reached from here. There is no service network on this machine: an ExternalName is taken at its
- * word, any other Service through its endpoints.
+ * Where a Service can be reached from here. There is no service network on this machine: an ExternalName is used
+ * as it is written, any other Service is reached through its endpoints.
  */
 export function resolveService(
   world: Pick<World, 'store' | 'registry'>,

@@ -1,5 +1,5 @@
-// Does this webhook want to hear of this write, and as which version of the resource? Rules, selectors and conditions
-// must all agree. A selector or condition that cannot be judged matters only for a webhook whose rules match.
+// Is this webhook called for this write, and with which version of the resource? Its rules, selectors and match
+// conditions must all match. A selector or condition that fails matters only for a webhook whose rules match.
 
 import type { GroupVersionKind, KubeObject } from '../object.ts'
 import type { LabelSelector } from '../selectors/labels.ts'

@@ -55,7 +55,7 @@ describe('a new pod', () => {
     expect(spec).toMatchObject({ priority: 1000, preemptionPolicy: 'Never' })
   })
 
-  test('has the class that calls itself the default', async () => {
+  test('has the class that is marked as the default', async () => {
     const { admin } = await aWorld()
     ok(await admin.create(classes, aClass('usual', { value: 7, globalDefault: true })))
     const { spec } = ok(await admin.create(pods(), aPod('one')))
@@ -63,8 +63,8 @@ describe('a new pod', () => {
   })
 
   test.each([
-    ['an account nobody made', { serviceAccountName: 'nope' }, 'error looking up service account default/nope'],
-    ['a class nobody made', { priorityClassName: 'nope' }, 'no PriorityClass with name nope was found'],
+    ['an account that does not exist', { serviceAccountName: 'nope' }, 'error looking up service account default/nope'],
+    ['a class that does not exist', { priorityClassName: 'nope' }, 'no PriorityClass with name nope was found'],
     ['a priority of its own', { priority: 5 }, 'the integer value of priority (5) must not be provided in pod spec'],
   ])('is refused with %s', async (_, spec, message) => {
     const { admin } = await aWorld()

@@ -1,5 +1,5 @@
-// What every cluster adds to a pod on its way in: the account it runs as, with a token mounted where programs look for
-// it, and the priority of its class. A pod that names an account or a class nobody made is refused.
+// What every cluster adds to a new pod: the service account it runs as, with a token mounted where programs look for
+// it, and the priority of its class. A pod that names an account or a class that does not exist is refused.
 
 import { type Fields, items, text } from '../builtin/fields.ts'
 import type { AdmissionRequest, World } from '../call.ts'
@@ -13,7 +13,7 @@ type PodWorld = Pick<World, 'store' | 'registry' | 'random'>
 const mirrorAnnotation = 'kubernetes.io/config.mirror'
 const tokenVolume = 'kube-api-access-'
 const tokenMountPath = '/var/run/secrets/kubernetes.io/serviceaccount'
-/** An hour, and some seconds to tell these tokens from those that somebody asked for. */
+/** An hour, and some seconds to tell these tokens from those that a client asked for. */
 const tokenSeconds = 3607
 const readableByAll = 0o644
 
@@ -39,7 +39,7 @@ function settleAccount(world: PodWorld, pod: KubeObject, spec: Fields, namespace
   spec.serviceAccount = name
   const accounts = world.registry.find('', 'serviceaccounts')
   const account = accounts && getObject(world.store, accounts, namespace, name)
-  // Every namespace gets its default account, sooner or later; a pod that comes sooner is not refused.
+  // A namespace gets its default account a little later; a pod that is created before is not refused.
   if (account === undefined && name !== 'default') {
     return `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`
   }
@@ -95,7 +95,7 @@ function settlePriority({ store, registry }: PodWorld, spec: Fields): string | u
   return undefined
 }
 
-/** Of several classes that call themselves the default, the lowest is meant. */
+/** Of several classes marked as the default, the one with the lowest value counts. */
 function defaultClass(classes: readonly KubeObject[]): KubeObject | undefined {
   const [lowest] = classes
     .filter(one => one.globalDefault === true)

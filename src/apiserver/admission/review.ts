@@ -1,4 +1,4 @@
-// AdmissionReview: the question sent to a webhook, and what its answer must look like to count.
+// AdmissionReview: the request sent to a webhook, and what its answer must look like to be accepted.
 
 import { toObject } from '../authn/reviews.ts'
 import { quote } from '../faults.ts'

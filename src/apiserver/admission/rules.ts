@@ -1,5 +1,5 @@
-// Admission that is part of the server: namespaces that are absent or on their way out take nothing new, some namespaces
-// cannot be deleted, nobody grants rights they do not have, and pods get what a cluster adds to them.
+// Admission that is part of the server: a namespace that is absent or terminating takes no new objects, some namespaces
+// cannot be deleted, no user grants permissions that they do not have, and pods get what a cluster adds to them.
 
 import { checkBindingEscalation, checkRoleEscalation } from '../authz/escalation.ts'
 import type { AdmissionRequest, World } from '../call.ts'
@@ -29,7 +29,7 @@ function checkNamespace(
   }
   const namespace = request.namespace
   if (operation !== 'CREATE' || namespace === '' || !resource.namespaced) return undefined
-  // Asking about rights in a namespace that does not exist is a fair question.
+  // A client may ask about permissions in a namespace that does not exist.
   if (resource.plural === 'localsubjectaccessreviews') return undefined
   const namespaces = world.registry.find('', 'namespaces')
   const found = namespaces && getObject(world.store, namespaces, '', namespace)

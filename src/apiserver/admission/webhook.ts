@@ -30,7 +30,7 @@ export interface Webhook {
   readonly rules: readonly WebhookRule[]
   readonly failurePolicy: 'Fail' | 'Ignore'
   readonly matchPolicy: 'Exact' | 'Equivalent'
-  /** Throws a `SelectorError` for a selector nobody can read. */
+  /** Throws a `SelectorError` for a selector that cannot be parsed. */
   readonly namespaceSelector: () => LabelSelector
   readonly objectSelector: () => LabelSelector
   readonly sideEffects: string

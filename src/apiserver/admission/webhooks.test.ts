@@ -159,8 +159,8 @@ async function refusalOf(act: Promise<unknown>): Promise<StatusError> {
   return error as StatusError
 }
 
-describe('what a webhook is asked', () => {
-  it('tells the whole write', async () => {
+describe('what a webhook is sent', () => {
+  it('describes the whole write', async () => {
     handlers.set('/a', allow)
     const old = boat({ spec: { berths: 1 } })
     await validate(
@@ -209,7 +209,7 @@ describe('what a webhook is asked', () => {
     expect(asked[0]?.question.request.object).toEqual(scale)
   })
 
-  it('is in the old format only for those who know no other', async () => {
+  it('is in the old format only for a webhook that knows no other', async () => {
     handlers.set('/a', ({ request }) => ({ response: { allowed: request.uid !== '' } }))
     await validate(aWrite(), configuration('c', hook('a', { admissionReviewVersions: ['v9', 'v1beta1'] })))
     expect(asked[0]?.question.apiVersion).toBe('admission.k8s.io/v1beta1')
@@ -226,7 +226,7 @@ describe('what a webhook is asked', () => {
   })
 })
 
-describe('which webhooks are asked', () => {
+describe('which webhooks are called', () => {
   const only = (rule: Record<string, unknown>) => ({ rules: [{ ...everything, ...rule }] })
 
   it.each<[string, Record<string, unknown>, Partial<AdmissionAttributes>, boolean]>([
@@ -308,7 +308,7 @@ describe('which webhooks are asked', () => {
     expect(refusal.message).toBe('namespaces "gone" not found')
   })
 
-  it('never asks about webhook configurations themselves', async () => {
+  it('calls none for webhook configurations themselves', async () => {
     const kindOfConfiguration = {
       group: 'admissionregistration.k8s.io',
       version: 'v1',
@@ -361,7 +361,7 @@ describe('mutating webhooks', () => {
     expect(object).toMatchObject({ apiVersion: 'example.com/v2', convertedFrom: 'example.com/v1' })
   })
 
-  it('are called once more if they asked for it and somebody changed the object after them', async () => {
+  it('are called once more if they asked for it and a later webhook changed the object', async () => {
     handlers.set('/first', allow)
     handlers.set('/never', allow)
     handlers.set('/changes', label('late', 'x'))
@@ -423,7 +423,7 @@ describe('mutating webhooks', () => {
 })
 
 describe('validating webhooks', () => {
-  it('are all asked, and the first refusal in order is told', async () => {
+  it('are all called, and the client gets the first refusal in order', async () => {
     const deny =
       (message: string): Handler =>
       question =>
@@ -462,7 +462,7 @@ describe('validating webhooks', () => {
   })
 })
 
-describe('a webhook that cannot be asked', () => {
+describe('a webhook that cannot be called', () => {
   const failing: [string, Record<string, unknown>, Handler | undefined, RegExp][] = [
     [
       'answers 500',
@@ -497,7 +497,7 @@ describe('a webhook that cannot be asked', () => {
     ['hangs up', {}, (_, __, res) => void res.destroy(), /Post "https:\/\/127\.0\.0\.1:\d+\/a\?timeout=10s": EOF$/],
     ['answers nothing', {}, () => ({}), /received invalid webhook response: webhook response was absent$/],
     [
-      'answers somebody else',
+      'answers another request',
       {},
       question => ({ ...review(question, { uid: 'x', allowed: true }) }),
       /expected response\.uid="[0-9a-f-]{36}", got "x"$/,
@@ -569,7 +569,7 @@ describe('a webhook that cannot be asked', () => {
     await validate(aWrite(), configuration('c', hook('a', { ...more, failurePolicy: 'Ignore' })))
   })
 
-  it('because nobody listens is refused as Go says it', async () => {
+  it('because nothing listens there is refused as Go says it', async () => {
     const idle = createServer()
     await new Promise<void>(resolve => idle.listen(0, '127.0.0.1', resolve))
     const { port: closed } = idle.address() as AddressInfo
@@ -581,7 +581,7 @@ describe('a webhook that cannot be asked', () => {
     )
   })
 
-  it('because nobody vouches for it is refused', async () => {
+  it('because no trusted authority signed its certificate is refused', async () => {
     const clientConfig = { url: `https://127.0.0.1:${port}/a`, caBundle: base64(stranger.certificate) }
     const refusal = await refusalOf(validate(aWrite(), configuration('c', hook('a', { clientConfig }))))
     expect(refusal.message).toMatch(/tls: failed to verify certificate: x509: certificate signed by unknown authority$/)

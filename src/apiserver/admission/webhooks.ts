@@ -3,11 +3,11 @@
 //
 //   mutating    in order of configuration name, then as listed; each sees what the ones before it made. If one changes
 //               the object after another that asked to be called again (IfNeeded), there is one second round.
-//   validating  in parallel; all answers are awaited, and the first refusal in calling order is the one told, so that
-//               the same write is always refused for the same reason.
+//   validating  in parallel; all answers are awaited, and the client gets the first refusal in calling order, so
+//               that the same write is always refused for the same reason.
 //
-// A webhook that cannot be asked (unreachable, late, answering nonsense) is a failure: its own failurePolicy says
-// whether the write is refused or goes on as if it had not been there. A refusal is never ignored.
+// A webhook that cannot be called (unreachable, late, invalid answer) has failed: its own failurePolicy says whether
+// the write is refused or goes on without it. A refusal is never ignored.
 
 import { parseJSON } from '../../json.ts'
 import { quote } from '../faults.ts'
@@ -49,7 +49,7 @@ export interface WebhookAdmission {
   validate(attributes: AdmissionAttributes): Promise<void>
 }
 
-/** The webhook could not be asked, or its answer does not count. */
+/** The webhook could not be called, or its answer is invalid. */
 class FailedCall extends Error {
   override readonly name = 'FailedCall'
 }
@@ -212,7 +212,7 @@ export function createWebhookAdmission(options: WebhookAdmissionOptions): Webhoo
   return { mutate, validate }
 }
 
-/** Which webhooks must be called a second time: those that asked for it and were called before somebody's change. */
+/** Which webhooks must be called a second time: those that asked for it and were called before a later change. */
 class Rounds {
   readonly #calledSinceChange = new Set<string>()
   readonly #due = new Set<string>()

@@ -3,7 +3,8 @@
 // `name.namespace.svc`, as its certificate says. Redirects are not followed: they would carry the object to a place the
 // administrator never wrote down.
 //
-// Every failure is a `WebhookCallError` whose message is what a Go client would say, since that is what people search.
+// Every failure is a `WebhookCallError` whose message is what a Go client would say, because users search for that
+// text.
 
 import { isIP } from 'node:net'
 import type { Dispatcher } from 'undici'
@@ -29,7 +30,7 @@ export interface WebhookAddress {
 
 export interface PostOptions {
   readonly timeoutSeconds?: number
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the client no longer waits for the answer. */
   readonly signal?: AbortSignal
 }
 

@@ -1,11 +1,11 @@
-// Who sends this request? Asked once per request, in this order:
+// Which user sends this request? Decided once per request, by the first of these that is present:
 //
 //   a client certificate of our authority   its subject
 //   a bearer token                          its service account
 //   nothing at all                          system:anonymous
 //
-// Whoever shows something that does not hold is told 401, never treated as anonymous: a client with an expired token
-// must learn that it expired, not that it may not list pods.
+// A client with invalid credentials gets 401 and is never treated as anonymous: with an expired token it must learn
+// that the token expired, not that it may not list pods.
 
 import { unauthorized } from '../status.ts'
 import { createCertificateAuthenticator, InvalidCertificate } from './client-certificate.ts'
@@ -29,7 +29,7 @@ export interface AuthenticatorOptions {
   readonly allowAnonymous: boolean
 }
 
-/** Throws a 401 `StatusError` for credentials that do not hold. */
+/** Throws a 401 `StatusError` for invalid credentials. */
 export type Authenticate = (credentials: Credentials) => UserInfo
 
 export function createAuthenticator({ ca, tokens, clock, allowAnonymous }: AuthenticatorOptions): Authenticate {

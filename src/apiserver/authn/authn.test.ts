@@ -62,7 +62,7 @@ describe('a client certificate', () => {
   const { world, authenticate } = aWorld()
   const jane = rawOf(issueClientCertificate(ca, 'jane', ['dev'], life).certificate)
 
-  it('speaks for its subject, who is then authenticated', () => {
+  it('authenticates its subject', () => {
     expect(authenticate({ peerCertificate: jane })).toEqual({
       username: 'jane',
       groups: ['dev', 'system:authenticated'],
@@ -103,7 +103,7 @@ describe('a request without credentials', () => {
     expect(bearerToken(authorization)).toBeUndefined()
   })
 
-  it('is not what a bad token makes', () => {
+  it('is not the same as one with a bad token', () => {
     const { authenticate } = aWorld()
     expect(codeOf(() => authenticate({ authorization: 'Bearer nonsense' }))).toBe(401)
     expect(codeOf(() => authenticate({ authorization: 'bearer a.b.c' }))).toBe(401)
@@ -176,7 +176,7 @@ describe('a service account token', () => {
     expect(() => tokens.verify(token)).toThrow('service account token has been invalidated')
   })
 
-  it('for somebody else is not for us', () => {
+  it('for another audience is refused', () => {
     const { tokens, tokenFor } = aWorld()
     const token = tokenFor({ audiences: ['vault'] })
     expect(() => tokens.verify(token)).toThrow(
@@ -200,7 +200,7 @@ describe('a service account token', () => {
       dsaEncoding: 'ieee-p1363',
     })
     expect(() => tokens.verify(`${header}.${forgedText}.${strangers.toString('base64url')}`)).toThrow()
-    // The public key is no secret: as an HMAC key it must not open the door.
+    // The public key is no secret: as an HMAC key it must not be accepted.
     const hs = Buffer.from('{"alg":"HS256"}').toString('base64url')
     expect(() => tokens.verify(`${hs}.${forgedText}.${signature}`)).toThrow()
   })
@@ -258,7 +258,7 @@ describe('a token request', () => {
     })
   })
 
-  it('of a pod that asks as old clients do gets a year, and says so to nobody', () => {
+  it('of a pod that asks as old clients do gets a year, and the answer does not show it', () => {
     const { world, ask, tokens } = aWorld()
     world.put('pods', 'team-a', 'p', 'uid-p', { spec: { serviceAccountName: 'robot' } })
     const answer = ask({ expirationSeconds: 3607, boundObjectRef: { apiVersion: 'v1', kind: 'Pod', name: 'p' } })
@@ -318,7 +318,7 @@ describe('reviews', () => {
     })
   })
 
-  it('say why a token does not hold', () => {
+  it('say why a token is invalid', () => {
     const { tokens, tokenFor } = aWorld()
     expect(answerTokenReview(review({ token: 'x' }), tokens).status).toEqual({
       user: {},
@@ -331,7 +331,7 @@ describe('reviews', () => {
     expect(() => answerTokenReview(review({}), tokens)).toThrow('token is required for TokenReview in authentication')
   })
 
-  it('say who I am', () => {
+  it('show the user of the request', () => {
     const asked = { ...review({}), kind: 'SelfSubjectReview' }
     expect(answerSelfSubjectReview(asked, anonymous, start)).toEqual({
       apiVersion: 'authentication.k8s.io/v1',
@@ -408,7 +408,7 @@ describe('impersonation', () => {
     ])
   })
 
-  it('is forbidden to those who may not', () => {
+  it('is forbidden without the permission', () => {
     const jane = { username: 'jane', groups: [] }
     expect(() => impersonate(jane, { 'impersonate-user': ['boss'] }, deny)).toThrow(
       'users "boss" is forbidden: User "jane" cannot impersonate resource "users" in API group "" at the cluster scope',

@@ -1,5 +1,5 @@
-// A client certificate says who its bearer is: common name the user, organizations its groups. It counts only when our
-// authority signed it, it is in its time, and it was made for clients. The TLS layer has already seen proof that the
+// A client certificate names its user (common name) and the user's groups (organizations). It is accepted only when our
+// authority signed it, it has not expired, and it is meant for clients. The TLS layer has already verified that the
 // peer holds the private key.
 
 import { createHash, X509Certificate } from 'node:crypto'

@@ -1,5 +1,5 @@
-// Acting as somebody else: `kubectl --as`. Every part of the wanted identity (user, each group, uid, each extra value)
-// is a permission of its own, asked of the one who really sends the request.
+// Acting as another user: `kubectl --as`. Every part of the wanted identity (user, each group, uid, each extra value)
+// is a permission of its own, which the user that sends the request must have.
 
 import type { Authorize, ResourceAttributes } from '../authz/attributes.ts'
 import { refuse } from '../authz/attributes.ts'
@@ -48,7 +48,7 @@ interface Wanted {
 }
 
 function readWanted(headers: Headers): Wanted | undefined {
-  // Asked with every request, and almost always no.
+  // This runs for every request, and almost none has these headers.
   if (!Object.keys(headers).some(name => name.startsWith('impersonate-'))) return undefined
   const username = headers['impersonate-user']?.[0] ?? ''
   const uid = headers['impersonate-uid']?.[0] ?? ''
@@ -109,7 +109,7 @@ function unescapeKey(key: string): string {
   }
 }
 
-/** The wishes as Go prints a list of object references: kind, namespace, name, uid, version, revision, field. */
+/** The wanted identity as Go prints object references: kind, namespace, name, uid, version, revision, field. */
 function describe({ uid, groups, extra }: Wanted): string {
   return [
     ...groups.map(group => `{Group  ${group}    }`),

@@ -1,5 +1,5 @@
 // JSON Web Tokens in their compact form, signed with ES256 or RS256. The key decides the algorithm; a token that names
-// another one is refused, so nobody can talk us into checking a signature the cheap way.
+// another one is refused, so that no client can choose a weaker check.
 
 import type { KeyObject } from 'node:crypto'
 import { createHash, createPublicKey, sign, verify } from 'node:crypto'
@@ -36,7 +36,7 @@ export interface UnverifiedToken {
   readonly signature: Buffer
 }
 
-/** What a token claims, before anybody has checked it; undefined when it is no token at all. */
+/** What a token claims, before it is verified; undefined when it is no token at all. */
 export function readToken(token: string): UnverifiedToken | undefined {
   const parts = token.split('.')
   const [headerText, claimsText, signatureText] = parts

@@ -1,4 +1,4 @@
-// What others need to check our service account tokens without asking us: the discovery document and the public keys.
+// What other services need to verify our service account tokens themselves: the discovery document and the public keys.
 
 import type { Tokens } from './service-account-token.ts'
 

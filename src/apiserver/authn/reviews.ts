@@ -1,4 +1,5 @@
-// Questions about identity, asked as objects: whose token is this, and who am I.
+// Questions about identity, sent as objects: which user a token belongs to (TokenReview), and which user the client is
+// (SelfSubjectReview).
 
 import type { KubeObject } from '../object.ts'
 import { getOwn } from '../object.ts'
@@ -23,7 +24,7 @@ export function answerTokenReview(review: KubeObject, tokens: Tokens): KubeObjec
   }
 }
 
-/** Two readers look at every token, and the first only ever says that it is not one of its own. */
+/** kube-apiserver has two token readers and reports both errors; the first one never knows the token. */
 function explained({ message }: InvalidToken): string {
   return message === notOurs ? notOurs : `[${notOurs}, ${message}]`
 }

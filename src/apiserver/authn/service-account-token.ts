@@ -1,6 +1,6 @@
-// Service account tokens: a signed statement that its bearer speaks for one service account, for a while, to certain
-// audiences, and perhaps only as long as some pod, secret or node lives. A good signature is not enough: the account
-// (and the bound object) must still exist under the same uid, so deleting either ends the token at once.
+// Service account tokens: a signed statement that its bearer is one service account, for a limited time, for certain
+// audiences, and perhaps only while some pod, secret or node exists. A valid signature is not enough: the account (and
+// the bound object) must still exist under the same uid, so deleting either ends the token at once.
 
 import type { KeyObject } from 'node:crypto'
 import type { KubeObject } from '../object.ts'
@@ -19,7 +19,7 @@ export type Find = (
 
 export interface TokenOptions {
   readonly issuer: string
-  /** Who this API server is as an audience; tokens for others are not for us. */
+  /** The audiences of this API server; a token for any other audience is refused. */
   readonly audiences: readonly string[]
   readonly signingKey: KeyObject
   /** Keys whose tokens are still accepted, though no new ones are signed with them. */
@@ -53,7 +53,7 @@ export interface VerifiedToken {
   readonly audiences: readonly string[]
 }
 
-/** Why a token was refused; TokenReview shows the message to whoever may ask. */
+/** Why a token was refused; TokenReview shows the message to its client. */
 export class InvalidToken extends Error {
   override readonly name = 'InvalidToken'
 }

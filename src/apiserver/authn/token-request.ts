@@ -24,7 +24,7 @@ export interface TokenRequestContext {
   readonly now: Date
 }
 
-/** The answered request; the one that came in is left alone. Throws a `StatusError`. */
+/** A copy of the request with its status filled in. Throws a `StatusError`. */
 export function answerTokenRequest(request: KubeObject, context: TokenRequestContext): KubeObject {
   const { namespace, name, tokens, find, now } = context
   const { metadata } = request

@@ -1,4 +1,4 @@
-// Who is asking. Every request carries one of these from the moment it is authenticated.
+// The user that sends a request. Every request carries one from the moment it is authenticated.
 
 import { checkLabel, checkSubdomain } from '../names.ts'
 

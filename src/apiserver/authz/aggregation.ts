@@ -1,5 +1,5 @@
-// Cluster roles made of other cluster roles: `admin` is whatever carries the label that says so. The rules are written
-// into the role itself, so readers and decisions need no second look.
+// Cluster roles made of other cluster roles: `admin` has the rules of every role with a certain label. The rules are
+// written into the role itself, so clients and the authorizer read one object.
 
 import type { KubeObject } from '../object.ts'
 import { equal, isObject } from '../object.ts'
@@ -46,7 +46,7 @@ function selectorsOf({ aggregationRule }: KubeObject): LabelSelector[] | undefin
   return selectors.flatMap(selector => understood(selector))
 }
 
-/** A selector nobody can read selects nothing: aggregation only ever adds what is certain. */
+/** A selector that cannot be parsed selects nothing, so it adds no permissions. */
 function understood(selector: unknown): LabelSelector[] {
   if (!isObject(selector)) return []
   try {

@@ -1,4 +1,4 @@
-// What somebody wants to do, as authorization sees it, and the words in which it is refused.
+// What a user wants to do, as authorization sees it, and the message with which it is refused.
 
 import type { UserInfo } from '../authn/user.ts'
 import { quote } from '../faults.ts'

@@ -164,7 +164,7 @@ describe('a decision', () => {
     expect(global.authorize(robot, want('get', 'pods', { namespace: 'team-a' })).allowed).toBe(false)
   })
 
-  it('says which role a binding looks for in vain', () => {
+  it('names the absent role of a binding', () => {
     const subject = [{ kind: 'User', name: 'jane' }]
     const rbac = anRBAC(
       binding('b', 'ClusterRole', 'gone', subject),
@@ -204,7 +204,7 @@ describe('a decision', () => {
     }
   })
 
-  it('is refused in the words people search for', () => {
+  it('is refused with the message of kube-apiserver', () => {
     const text = (attributes: Attributes, reason = '') => refuse(jane, attributes, reason).message
     expect(text(want('list', 'pods', { namespace: 'y' }))).toBe(
       'pods is forbidden: User "jane" cannot list resource "pods" in API group "" in the namespace "y"',
@@ -222,7 +222,7 @@ describe('a decision', () => {
   })
 })
 
-describe('the roles a cluster is born with', () => {
+describe('the roles a cluster starts with', () => {
   const cluster = aCluster(
     binding('viewers', 'ClusterRole', 'view', [{ kind: 'User', name: 'viewer' }], 'team-a'),
     binding('editors', 'ClusterRole', 'edit', [{ kind: 'User', name: 'editor' }], 'team-a'),
@@ -268,7 +268,7 @@ describe('the roles a cluster is born with', () => {
     expect(may(username, attributes)).toBe(expected)
   })
 
-  it('let strangers see the version and the health, nothing else', () => {
+  it('let anonymous users see the version and the health, nothing else', () => {
     const stranger = ['system:unauthenticated']
     expect(may('system:anonymous', wantPath('get', '/version'), stranger)).toBe(true)
     expect(may('system:anonymous', wantPath('get', '/healthz'), stranger)).toBe(true)
@@ -310,7 +310,7 @@ describe('aggregation', () => {
   })
 })
 
-describe('handing out permissions', () => {
+describe('granting permissions', () => {
   const podReader: PolicyRule = { verbs: ['get', 'list'], apiGroups: [''], resources: ['pods'] }
   const secretReader: PolicyRule = { verbs: ['get', 'list'], apiGroups: [''], resources: ['secrets'] }
   const rbacGroup = ['rbac.authorization.k8s.io']
@@ -327,7 +327,7 @@ describe('handing out permissions', () => {
     binding('t', 'ClusterRole', 'trusted', toJane),
   )
 
-  it('is allowed for what one holds', () => {
+  it('is allowed for permissions that the user has', () => {
     const write = { user: jane, namespace: 'x', object: role('new', [{ ...podReader, resourceNames: ['one'] }], 'x') }
     expect(checkRoleEscalation(rbac, write)).toBeUndefined()
     const bind = { user: jane, namespace: 'x', object: binding('n', 'ClusterRole', 'pods', [], 'x') }
@@ -349,7 +349,7 @@ describe('handing out permissions', () => {
     )
   })
 
-  it('is allowed for more to those who may escalate and bind, and to system:masters', () => {
+  it('may grant more with the verbs escalate and bind, and as system:masters', () => {
     const write = { namespace: 'x', object: role('new', [secretReader], 'x') }
     const bind = { namespace: 'x', object: binding('n', 'ClusterRole', 'secrets', [], 'x') }
     expect(checkRoleEscalation(trusted, { ...write, user: jane })).toBeUndefined()
@@ -358,7 +358,7 @@ describe('handing out permissions', () => {
     expect(checkBindingEscalation(rbac, { ...bind, user: boss })).toBeUndefined()
   })
 
-  it('does not stand in the way of the garbage collector', () => {
+  it('lets the garbage collector change owners and finalizers', () => {
     const old = role('new', [secretReader], 'x')
     const object = { ...old, metadata: { ...old.metadata, finalizers: [], ownerReferences: [] } }
     expect(checkRoleEscalation(rbac, { user: jane, namespace: 'x', object, old })).toBeUndefined()
@@ -380,7 +380,7 @@ describe('handing out permissions', () => {
     )
   })
 
-  it('does not count to a trillion for anybody', () => {
+  it('does not expand a rule of a trillion permissions', () => {
     const many = Array.from({ length: 1000 }, (_, i) => `n${i}`)
     const object = role('huge', [{ verbs: many, apiGroups: many, resources: many, resourceNames: many }])
     expect(checkRoleEscalation(rbac, { user: jane, namespace: '', object })?.message).toContain('permissions at once')
@@ -398,7 +398,7 @@ describe('access reviews', () => {
   const pods = { verb: 'list', resource: 'pods', namespace: 'team-a' }
   const reason = 'RBAC: allowed by RoleBinding "viewers/team-a" of ClusterRole "view" to User "jane"'
 
-  it('answer for oneself, for others and within a namespace', () => {
+  it('answer for the user, for other users and within a namespace', () => {
     const self = review('SelfSubjectAccessReview', { resourceAttributes: pods })
     expect(answerSelfSubjectAccessReview(self, jane, cluster.authorize)).toEqual({
       ...self,
@@ -461,7 +461,7 @@ describe('access reviews', () => {
     for (const message of messages) expect(ask).toThrow(message)
   })
 
-  it('list what one may do', () => {
+  it('list what the user may do', () => {
     const asked = review('SelfSubjectRulesReview', { namespace: 'team-a' })
     const { status } = answerSelfSubjectRulesReview(asked, jane, cluster)
     expect(status).toMatchObject({ incomplete: false })

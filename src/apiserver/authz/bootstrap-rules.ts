@@ -1,5 +1,5 @@
-// The rules of the roles every cluster has from its first moment. They are facts that clients and charts count on, kept
-// here as a table: who (the role), may do what (verbs), to which groups, to which resources, under which names.
+// The rules of the roles that every cluster has from its first start. Clients and charts rely on them, so they are kept
+// here as a table: role, verbs, API groups, resources, resource names.
 
 import type { PolicyRule } from './rule.ts'
 

@@ -1,6 +1,6 @@
-// The roles and bindings a cluster is born with. They carry the label and the annotation that tell people (and
-// `kubectl auth reconcile`) that the server puts them back; without them nobody but system:masters could do anything,
-// and a fresh user could not even ask what the server offers.
+// The roles and bindings that every cluster starts with. Their label and annotation tell users (and `kubectl auth
+// reconcile`) that the server recreates them. Without them only system:masters could do anything, and a new user could
+// not even read discovery.
 
 import type { KubeObject } from '../object.ts'
 import { clusterRoleRules, controllerRules, namespacedRules } from './bootstrap-rules.ts'

@@ -1,6 +1,6 @@
-// Nobody may hand out more than they hold. Writing a role needs every permission in it, or the `escalate` verb on it;
-// writing a binding needs every permission of the role it binds, or the `bind` verb on that role. Without this rule the
-// right to edit roles would be the right to everything.
+// A user may not grant permissions that they do not have. Writing a role needs every permission in it, or the
+// `escalate` verb on it; writing a binding needs every permission of the role it binds, or the `bind` verb on that
+// role. Without this rule the permission to edit roles would be the permission to do everything.
 
 import { rolePermissionsMax } from '../../limits.ts'
 import type { UserInfo } from '../authn/user.ts'
@@ -92,13 +92,13 @@ function refusalToGrant(
 ): string | undefined {
   const held = rbac.rulesFor(user, namespace)
   const missing = uncovered(held.rules, rules, rolePermissionsMax)
-  const who = `user ${quote(user.username)} (groups=${quoteList(user.groups)})`
+  const subject = `user ${quote(user.username)} (groups=${quoteList(user.groups)})`
   if (missing === undefined)
-    return `${who} is attempting to grant more than ${rolePermissionsMax} RBAC permissions at once`
+    return `${subject} is attempting to grant more than ${rolePermissionsMax} RBAC permissions at once`
   if (missing.length === 0) return undefined
   const lines = [...new Set(missing.map(describeRule))].sort()
   const problems = held.problems.length > 0 ? `; resolution errors: [${held.problems.join(' ')}]` : ''
-  return `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${problems}`
+  return `${subject} is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}${problems}`
 }
 
 /** The garbage collector edits owners and finalizers of everything, and holds none of the permissions inside. */

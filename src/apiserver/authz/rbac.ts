@@ -1,9 +1,9 @@
-// Who may do what: roles and bindings, kept as an index by subject, so that a decision looks only at the bindings of the
-// one who asks, whether the cluster has ten bindings or ten thousand. Objects are kept and forgotten one by one as they
-// change; nothing is ever rebuilt.
+// The RBAC authorizer: roles and bindings, indexed by subject, so that a decision looks only at the bindings of the
+// user that asks, whether the cluster has ten bindings or ten thousand. Objects are added and removed one by one as
+// they change; the index is never rebuilt.
 //
-// Rules only add up: a binding can allow, nothing can forbid. A binding to a role that does not exist allows nothing
-// and is named in the refusal, because that is what people then look for.
+// Rules only add permissions; there is no rule that forbids. A binding to a role that does not exist allows nothing and
+// is named in the refusal, because it is the likely cause.
 
 import type { UserInfo } from '../authn/user.ts'
 import { mastersGroup, serviceAccountUser } from '../authn/user.ts'
@@ -21,7 +21,7 @@ export interface RoleReference {
 
 export interface HeldRules {
   readonly rules: readonly PolicyRule[]
-  /** Bindings that lead nowhere. */
+  /** Bindings to roles that do not exist. */
   readonly problems: readonly string[]
 }
 

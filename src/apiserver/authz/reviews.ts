@@ -1,4 +1,5 @@
-// Questions about permission, asked as objects: may I, may they, and what may I do here.
+// Questions about permissions, sent as objects: may I (SelfSubjectAccessReview), may another user
+// (SubjectAccessReview), and what may I do in this namespace (SelfSubjectRulesReview).
 
 import type { UserInfo } from '../authn/user.ts'
 import type { Fault } from '../faults.ts'

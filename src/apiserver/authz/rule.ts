@@ -1,4 +1,4 @@
-// One rule of a role, and the two questions asked of it: does it allow this request, and does it cover that other rule.
+// One rule of a role: does it allow a request, and does it cover another rule?
 
 import { isObject } from '../object.ts'
 import type { Attributes } from './attributes.ts'
@@ -72,7 +72,7 @@ export function uncovered(
   for (const rule of wanted) {
     for (const atom of atomsOf(rule)) {
       if (held.some(holder => coversAtom(holder, atom))) continue
-      // Verbs of one resource are gathered in one line; paths are told one by one.
+      // Verbs of one resource are listed together; paths are listed one by one.
       const key =
         atom.path === undefined ? JSON.stringify([atom.group, atom.resource, atom.name]) : `${atom.verb} ${atom.path}`
       const gathered = missing.get(key)

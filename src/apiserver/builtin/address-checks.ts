@@ -43,7 +43,7 @@ const specials: readonly Special[] = [
   },
 ]
 
-/** Traffic is sent there, so it must be somewhere else than here. */
+/** Traffic is sent to this address, so it must be unicast and not local. */
 export function checkEndpointIP(address: string, path: string): Fault[] {
   const plain = withoutZeros(address)
   const family = isIP(plain)

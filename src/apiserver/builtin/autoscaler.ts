@@ -1,5 +1,5 @@
 // Autoscalers, in two versions of one stored form: the newer version has a list of metrics where the older one has a
-// single number. What the older version cannot say travels in annotations, so that a client of it loses nothing.
+// single number. What the older version cannot express is kept in annotations, so that its clients lose nothing.
 
 import { clone, isObject, type KubeObject } from '../object.ts'
 import { type Fields, items, part, text } from './fields.ts'
@@ -95,7 +95,7 @@ function readNote(written: string | undefined): unknown {
   try {
     return JSON.parse(written)
   } catch {
-    // Anybody can write an annotation; what cannot be read says nothing.
+    // Any client can write an annotation; one that cannot be parsed is ignored.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
-// From a kind to what is particular about it. Whatever a kind adds, every built-in object is brought to the form
-// Kubernetes prints before its own defaults look at it, and again after them.
+// From a built-in kind to its `Behaviour`. Every built-in object is brought to the form that Kubernetes prints before
+// the defaults of its kind run, and again after them.
 
 import type { Behaviour } from '../kinds/kind.ts'
 import type { KubeObject } from '../object.ts'

@@ -1,4 +1,4 @@
-// ConfigMaps and Secrets: named bytes, and a promise not to change them when they say so.
+// ConfigMaps and Secrets: data by key, which cannot change when `immutable` is set.
 
 import { JSONSyntaxError, parseJSON } from '../../json.ts'
 import { at, type Fault, forbidden, invalid, required, tooLong } from '../faults.ts'

@@ -1,5 +1,5 @@
-// Reading and filling objects whose shape nobody has checked yet. Defaults run before types are checked, so a field may
-// hold anything; what is not what it should be reads as absent and is refused later, by name.
+// Reading and filling objects before their types are checked, when a field may hold anything: a value of the wrong type
+// reads as absent here, and is refused later by the check of its field.
 
 import { isObject, setOwn } from '../object.ts'
 
@@ -37,7 +37,7 @@ export function isAbsent(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
-/** Sets a field that was left out. Zero and false were not left out. */
+/** Sets a field that is absent. Zero and false are values, not absence. */
 export function fill(object: Fields | undefined, field: string, value: unknown): void {
   if (object !== undefined && isAbsent(object[field])) object[field] = value
 }

@@ -1,4 +1,4 @@
-// Jobs and what makes them on a schedule.
+// Jobs and CronJobs.
 
 import { child, type Fault, invalid, notSupported, required } from '../faults.ts'
 import type { Behaviour } from '../kinds/kind.ts'
@@ -76,7 +76,7 @@ function defaultJobSpec(spec: Fields | undefined): void {
   defaultPodTemplate(part(spec, 'template'))
 }
 
-/** A job without labels is found by those of its pods, the generated ones included. */
+/** A job without labels gets those of its pods, the generated ones included. */
 function labelLikeItsPods(object: KubeObject): void {
   const labels = labelsOfTemplate(part(object, 'spec', 'template'))
   const own = object.metadata.labels ?? {}
@@ -84,7 +84,7 @@ function labelLikeItsPods(object: KubeObject): void {
   if (Object.keys(labels).length > 0 && isCopy) object.metadata.labels = { ...labels }
 }
 
-/** The uid makes the selector match this job's pods and nobody else's, even after a job of the same name. */
+/** The uid makes the selector match this job's pods only, even after an earlier job of the same name. */
 function selectOwnPods(object: KubeObject, spec: Fields): void {
   const template = ensure(spec, 'template')
   const labels = ensure(ensure(template, 'metadata'), 'labels')

@@ -1,4 +1,4 @@
-// Who may talk to whom, and how requests come in.
+// NetworkPolicy, Ingress and IngressClass.
 
 import { isIP } from 'node:net'
 import { at, child, type Fault, invalid, notSupported, required } from '../faults.ts'

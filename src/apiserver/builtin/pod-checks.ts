@@ -1,5 +1,5 @@
-// What a pod must be, whether it stands alone or in a template. Every fault is found at once, in field order, in the
-// words users know from any cluster.
+// The checks of a pod, alone or in a template. All faults are found at once, in field order, with kube-apiserver's
+// messages.
 
 import {
   at,
@@ -334,7 +334,7 @@ const changeable =
   'spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` ' +
   '(only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)'
 
-/** A pod is scheduled and started by what it says; afterwards only a few fields may change. */
+/** A pod is scheduled and started from its spec; afterwards only a few fields may change. */
 export function checkPodChange(spec: Fields, old: Fields): Fault[] {
   const faults: Fault[] = []
   for (const list of ['containers', 'initContainers'] as const) {

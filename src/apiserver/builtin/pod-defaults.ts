@@ -1,4 +1,4 @@
-// What a pod has when its author says nothing about it. The same values stand in every pod template, because the
+// The defaults of a pod. The same values stand in every pod template, because the
 // controllers compare the templates they wrote with the ones they read.
 
 import { clone, setOwn } from '../object.ts'
@@ -39,7 +39,7 @@ export function defaultPod(pod: Fields): void {
   }
 }
 
-/** The one address is there for those who know of no others; where the two disagree, it is the one that counts. */
+/** `podIP` is for clients that do not read `podIPs`; where the two disagree, `podIP` counts. */
 function settleAddresses(status: Fields | undefined): void {
   const first = text(status?.podIP)
   if (status === undefined || first === '' || text(items(status.podIPs)[0]?.ip) === first) return
@@ -78,7 +78,7 @@ function defaultContainer(container: Fields): void {
   for (const hook of ['postStart', 'preStop']) defaultHTTP(part(container, 'lifecycle', hook, 'httpGet'))
 }
 
-/** `:latest` may have moved since it was pulled; a tag that says a version, or a digest, has not. */
+/** `:latest` may have moved since it was pulled; any other tag, or a digest, counts as fixed. */
 function pullPolicyOf(image: string): 'Always' | 'IfNotPresent' {
   const path = image.slice(image.lastIndexOf('/') + 1)
   const hasDigest = path.includes('@')

@@ -1,5 +1,5 @@
-// What is allowed in a pod and still not what its author wants: names that went out of use, definitions that hide each
-// other. Said to whoever writes a pod, or a template of pods.
+// Warnings to a client that writes a pod or a pod template, for what is allowed but rarely meant: deprecated names, and
+// definitions that hide each other.
 
 import { at, child, quote } from '../faults.ts'
 import type { KubeObject } from '../object.ts'
@@ -113,7 +113,7 @@ function containersWithPath(spec: Fields, path: string): Placed[] {
   )
 }
 
-/** A later value may build on the earlier one of its name; one that does not makes it useless. */
+/** A later value may refer to the earlier one of the same name; one that does not hides it. */
 function hiddenVariables(container: Fields, path: string): string[] {
   const seen = new Set<string>()
   return items(container.env).flatMap((variable, i) => {

@@ -67,11 +67,11 @@ export const podTemplates: Behaviour = {
 /** A pod stays this long on a node that stopped answering before it is evicted. */
 const unreachableSeconds = 300
 
-/** What every cluster adds to a pod on its way in: the default priority, and patience with failing nodes. */
+/** What every cluster adds to a new pod: the default priority, and tolerations of failing nodes. */
 function admitPod(spec: Fields): void {
   const className = text(spec.priorityClassName)
   const priority = className === '' ? 0 : systemPriorities.get(className)
-  // Any other class is an object that somebody else must look up.
+  // Any other class is an object, which admission looks up (`admission/pods.ts`).
   if (priority !== undefined) {
     fill(spec, 'priority', priority)
     fill(spec, 'preemptionPolicy', 'PreemptLowerPriority')
@@ -96,8 +96,8 @@ function coversEviction(toleration: Fields, key: string): boolean {
 const counted = ['cpu', 'memory']
 
 /**
- * Guaranteed: every container limits cpu and memory and asks for exactly that. BestEffort: nobody asks for anything.
- * Burstable: the rest.
+ * Guaranteed: every container limits cpu and memory and asks for exactly that. BestEffort: no container asks for
+ * anything. Burstable: the rest.
  */
 function qualityOfService(spec: Fields | undefined): 'Guaranteed' | 'Burstable' | 'BestEffort' {
   const containers = containersOf(spec).filter(container => !items(spec?.ephemeralContainers).includes(container))

@@ -213,7 +213,7 @@ export const certificateRequests: Behaviour = {
   },
   prepareForUpdate(object, old, { now }) {
     object.spec = clone(old.spec)
-    // Whoever approves need not say when.
+    // The approver may leave the times out.
     for (const condition of items(part(object, 'status')?.conditions)) {
       fill(condition, 'lastUpdateTime', toTimestamp(now))
       fill(condition, 'lastTransitionTime', toTimestamp(now))

@@ -1,4 +1,4 @@
-// Roles and who has them.
+// Roles and role bindings.
 
 import { at, child, type Fault, invalid, notSupported, required } from '../faults.ts'
 import type { Behaviour } from '../kinds/kind.ts'
@@ -105,7 +105,7 @@ function checkSubject(subject: Fields, isNamespaced: boolean, path: string): Fau
   return faults
 }
 
-/** A binding that could be pointed at another role would be a way around the check on who may bind it. */
+/** The permission to bind a role is checked on create, so a binding must not move to another role. */
 function checkSameRole(object: KubeObject, old: KubeObject): Fault[] {
   if (equal(object.roleRef, old.roleRef)) return []
   const { apiGroup, kind, name } = part(object, 'roleRef') ?? {}

@@ -1,5 +1,5 @@
-// Services, and the endpoints behind them. Addresses are given out by whoever keeps the range; this file says who needs
-// one.
+// Services, and the endpoints behind them. `verbs/service-addresses.ts` chooses cluster IPs; this file says which
+// services need one.
 
 import { isIPv6 } from 'node:net'
 import { at, child, duplicate, type Fault, invalid, notSupported, required, tooMany } from '../faults.ts'
@@ -70,7 +70,7 @@ export function setClusterIP(service: KubeObject, address: string): void {
   settleFamilies(spec)
 }
 
-/** Address, addresses and families say the same thing three times; a client may have said only one of them. */
+/** `clusterIP`, `clusterIPs` and `ipFamilies` say the same three times; a client may have set only one of them. */
 function settleFamilies(spec: Fields | undefined): void {
   if (spec === undefined) return
   if (spec.type === 'ExternalName') {
@@ -224,7 +224,7 @@ export const endpointSlices: Behaviour = {
     if (!addressTypes.includes(text(object.addressType))) {
       return [notSupported('addressType', object.addressType, addressTypes)]
     }
-    // What was let in once may stay.
+    // Endpoints that are stored already are accepted.
     if (old !== undefined && equal(object.endpoints, old.endpoints)) return []
     return items(object.endpoints).flatMap((endpoint, i) =>
       checkEndpoint(endpoint, text(object.addressType), child(at('endpoints', i), 'addresses')),

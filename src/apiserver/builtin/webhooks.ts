@@ -1,4 +1,4 @@
-// Who is asked before an object is stored: webhook configurations and admission policies.
+// Webhook configurations and admission policies.
 
 import { at, child, duplicate, type Fault, invalid, notSupported, required } from '../faults.ts'
 import type { Behaviour } from '../kinds/kind.ts'

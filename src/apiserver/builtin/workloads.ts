@@ -224,7 +224,7 @@ export const daemonSets: Behaviour = {
     }
     fill(spec, 'revisionHistoryLimit', 10)
     defaultPodTemplate(part(spec, 'template'))
-    // Written with whatever comes in, so that it has a writer like every other field.
+    // Set in the object that comes in, so that its manager owns this field like every other.
     setTemplateGeneration(object, templateGenerationOf(object))
   },
   prepareForCreate(object) {

@@ -1,7 +1,7 @@
-// What an expression may spend. Every step costs one, and work that grows with its operands costs by their size, so no
-// rule can hold the server however its loops are nested.
+// The cost limits of CEL. Every step costs one, and work that grows with its operands costs by their size, so no rule
+// can block the server however its loops are nested.
 
-/** One expression, once: about a tenth of a second. */
+/** One evaluation of one expression: about a tenth of a second. */
 export const callCostMax = 1_000_000
 /** All rules of one object together. */
 export const objectCostMax = 10_000_000
@@ -16,10 +16,10 @@ export class CostExceeded extends Error {
   }
 }
 
-/** One for all: a loop that swallows it may throw it half a million times, and a stack trace is dear. */
+/** One shared error: a loop that swallows it may throw it half a million times, and a stack trace is expensive. */
 const exceeded = new CostExceeded()
 
-/** The purse of one evaluation. */
+/** The budget of one evaluation. */
 export class Meter {
   #left: number
   readonly #limit: number

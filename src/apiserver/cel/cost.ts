@@ -1,5 +1,6 @@
-// How much a rule could cost at worst, before any object exists: loops multiply by how long a list can be. The estimate
-// leans low, because a rule that is refused here has no way out, while one that turns out too dear is stopped as it runs.
+// What a rule could cost at worst, estimated before any object exists: loops multiply by how long a list can be. The
+// estimate is low on purpose: a rule refused here can never be used, while one that costs too much is stopped as it
+// runs.
 
 import { bodyBytesMax } from '../../limits.ts'
 import { childrenOf, type Tree } from './engine.ts'

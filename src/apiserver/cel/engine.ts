@@ -1,5 +1,5 @@
-// The parts of the CEL engine that its public types leave open: the shape of its syntax tree and of the objects a macro
-// is handed. Everything that leans on them goes through here, so a new version of the engine is checked in one place.
+// The parts of the CEL engine that its public types do not describe: the shape of its syntax tree and of the objects a
+// macro is handed. All uses of them go through here, so a new version of the engine is checked in one place.
 
 import type { ASTNode } from '@marcbachmann/cel-js'
 

@@ -1,4 +1,4 @@
-// The CEL of Kubernetes 1.35: the language, its libraries, and nothing that would let an expression look outside.
+// The CEL of Kubernetes 1.35: the language, its libraries, and no access to anything but the variables.
 
 import { Environment } from '@marcbachmann/cel-js'
 import type { Duration } from '@marcbachmann/cel-js/evaluator'

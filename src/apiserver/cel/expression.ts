@@ -38,10 +38,10 @@ export interface ExpressionOptions {
 }
 
 /**
- * Compiles an expression over variables of any type. Throws an `ExpressionError` that begins with `compilation failed: `.
+ * Compiles an expression over variables of any type. Throws an `ExpressionError`: `compilation failed: ...`.
  *
  * @example
- * compileExpression('object.metadata.name == "a"', ['object', 'oldObject', 'request']).evaluate({ object, oldObject: null, request })
+ * compileExpression('object.metadata.name == "a"', ['object', 'request']).evaluate({ object, request })
  */
 export function compileExpression(
   source: string,

@@ -1,5 +1,5 @@
-// How the name of a field is spelled inside a CEL rule: reserved words stand between underscores, and the characters an
-// identifier cannot hold have words of their own.
+// How the name of a field is spelled inside a CEL rule: reserved words get underscores around them, and the characters
+// that an identifier cannot hold are written as words.
 
 const reserved: ReadonlySet<string> = new Set([
   'true',

@@ -1,5 +1,5 @@
-// From the text of an expression to something that can be run: parsed, checked, its calls sent to Kubernetes' meaning of
-// them, every step metered. What is wrong with the text is told as cel-go tells it, with a place and an arrow.
+// Compiles the text of an expression: parsed, checked, calls directed to Kubernetes' functions, every step metered.
+// Errors in the text read like cel-go's, with the position and an arrow.
 
 import { type Environment, EvaluationError, Optional } from '@marcbachmann/cel-js'
 import { CostExceeded, callCostMax, Meter } from './budget.ts'
@@ -49,8 +49,8 @@ export function compileProgram(source: string, environment: Environment): Progra
   })
   const { valid, type, error } = parsed.check()
   if (!valid) throw explain(error, source, environment)
-  const purse: { meter: Meter } = { meter: new Meter(0) }
-  visit(tree, node => charge(node, purse))
+  const current: { meter: Meter } = { meter: new Meter(0) }
+  visit(tree, node => charge(node, current))
 
   return {
     source,
@@ -59,7 +59,7 @@ export function compileProgram(source: string, environment: Environment): Progra
     uses: variable => variables.has(variable),
     run: (bindings, limit = callCostMax) => {
       const meter = new Meter(Math.min(limit, callCostMax))
-      purse.meter = meter
+      current.meter = meter
       return settle(() => parsed({ ...bindings }), meter)
     },
   }
@@ -73,7 +73,7 @@ function parse(source: string, environment: Environment): ReturnType<Environment
   }
 }
 
-/** An `||` may swallow the error of a spent purse, so the purse itself is asked. */
+/** An `||` may swallow the error of an exceeded budget, so the meter itself is asked. */
 function settle(run: () => unknown, meter: Meter): Outcome {
   try {
     const value = run()
@@ -117,30 +117,30 @@ function checkTarget(checker: Checker, target: Tree, scope: Scope, whole: Tree):
     checker.check(target, scope)
   } catch (error) {
     const { code, summary } = error as EngineError
-    // The macro stands for the selection, so its place is told.
+    // The error is reported at the macro, which stands for the selection.
     throw code === 'no_such_key' && summary !== undefined ? checker.createError(code, summary, whole) : error
   }
 }
 
 const binaryOperators: ReadonlySet<string> = new Set(['==', '!=', 'in', '+', '<', '<=', '>', '>='])
 
-function charge(node: Tree, purse: { meter: Meter }): void {
+function charge(node: Tree, current: { meter: Meter }): void {
   const { alternate, macro, evaluate } = node.meta
   const { handle } = node
   if (handle !== undefined && (node.op === 'call' || node.op === 'rcall')) {
     node.handle = (args, ...rest) => {
-      for (const arg of Array.isArray(args) ? args : []) purse.meter.spendOn(arg)
+      for (const arg of Array.isArray(args) ? args : []) current.meter.spendOn(arg)
       return handle(args, ...rest)
     }
   } else if (handle !== undefined && binaryOperators.has(node.op)) {
     node.handle = (left, right, ...rest) => {
-      purse.meter.spendOn(left)
-      purse.meter.spendOn(right)
+      current.meter.spendOn(left)
+      current.meter.spendOn(right)
       return handle(left, right, ...rest)
     }
   }
   node.evaluate = (evaluator, self, scope) => {
-    purse.meter.spend(1)
+    current.meter.spend(1)
     if (alternate !== undefined) return alternate.evaluate(evaluator, alternate, scope)
     if (macro !== undefined) return macro.evaluate(evaluator, macro, scope)
     return evaluate(evaluator, self, scope)

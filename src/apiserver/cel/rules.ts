@@ -1,6 +1,6 @@
-// `x-kubernetes-validations`: rules that live in a schema and judge the values beneath it. Rules that speak of `oldSelf`
-// run only where an old value continues in the new one; a failed rule about a value that did not change is let through,
-// for the object was there before the rule.
+// `x-kubernetes-validations`: rules that live in a schema and judge the values beneath it. Rules that speak of
+// `oldSelf` run only where an old value continues in the new one; a failed rule about a value that did not change is
+// ignored, because the object may be older than the rule.
 
 import type { Environment } from '@marcbachmann/cel-js'
 import { Optional } from '@marcbachmann/cel-js'
@@ -48,7 +48,7 @@ export interface CheckOptions {
 export interface RuleSet {
   /** What the rules say about a value. What did not change since `old` is let through, unless it is a default. */
   check(value: unknown, old: Old | undefined, options?: CheckOptions): Fault[]
-  /** The compiled rules of one schema, by identity; for those who check the schema itself. */
+  /** The compiled rules of one schema, by identity; for the checks of the schema itself. */
   rulesOf(schema: Schema): readonly CompiledRule[]
   shapeOf(schema: Schema): Shape | undefined
 }
@@ -323,14 +323,14 @@ class Run {
           ? { type: 'FieldValueDuplicate', field, message: 'Duplicate value' }
           : duplicate(field, value)
       default:
-        // A whole object says more than anybody wants to read: its value is left out.
+        // A whole object is too long to show: its value is left out.
         return isContainer(type)
           ? { type: 'FieldValueInvalid', field, message: `Invalid value: ${detail}` }
           : invalid(field, value, detail)
     }
   }
 
-  /** The text of a message expression, or undefined when it has none that may be shown. */
+  /** The text of a message expression, or undefined when there is none to show. */
   #say(program: Program, bindings: Record<string, unknown>): string | undefined {
     try {
       const { value, cost } = program.run(bindings)

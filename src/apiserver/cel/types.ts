@@ -1,5 +1,5 @@
-// A structural schema as CEL sees it: which types its values have, and the values themselves in those types. What has no
-// type in the schema is out of reach for rules, and at the root of a resource only its type and its name are in reach.
+// A structural schema as CEL sees it: which types its values have, and the values themselves in those types. Rules
+// cannot read what has no type in the schema; at the root of a resource they read only its type and its name.
 
 import type { Environment } from '@marcbachmann/cel-js'
 import { Duration } from '@marcbachmann/cel-js/evaluator'

@@ -180,7 +180,7 @@ describe('kept certificates', () => {
     expect(second.serviceAccountKey().equals(first.serviceAccountKey())).toBe(true)
   })
 
-  it('are readable by their owner only, even where somebody loosened that', () => {
+  it('are readable by their owner only, even after their mode was loosened', () => {
     open(start)
     const file = join(directory, 'ca.pem')
     expect(statSync(file).mode & 0o777).toBe(0o600)

@@ -82,7 +82,7 @@ export function issueServerCertificate(ca: Issued, commonName: string, names: Se
   ])
 }
 
-/** A certificate that says who its bearer is: the user as common name, its groups as organizations. */
+/** A client certificate: the user is its common name, the user's groups are its organizations. */
 export function issueClientCertificate(
   ca: Issued,
   user: string,
@@ -212,7 +212,7 @@ export interface Subject {
   readonly organizations: readonly string[]
 }
 
-/** Who a certificate speaks for, read from its bytes: printed forms of a name can be made to say something else. */
+/** The subject of a certificate, read from its bytes: the printed form of a name can be forged. */
 export function readSubject(certificate: Buffer): Subject {
   let commonName = ''
   const organizations: string[] = []
@@ -230,7 +230,7 @@ export function readSubject(certificate: Buffer): Subject {
   return { commonName, organizations }
 }
 
-/** The certificate may be used to say who a client is: no extended key usage at all, or clientAuth (or any) among it. */
+/** The certificate may identify a client: it has no extended key usage, or clientAuth (or any) among it. */
 export function isForClients(certificate: X509Certificate): boolean {
   const usages: readonly string[] | undefined = certificate.keyUsage
   return usages === undefined || usages.includes(oid.clientAuth) || usages.includes('2.5.29.37.0')

@@ -99,7 +99,7 @@ function lifeOf(milliseconds: number, now: Date): Lifetime {
   return { notBefore: new Date(now.getTime() - clockSkew), notAfter: new Date(now.getTime() + milliseconds) }
 }
 
-/** A leaf never outlives its authority: verifiers would refuse it anyway, and later than anyone would look. */
+/** A leaf never outlives its authority: verifiers would refuse it from then on. */
 function leafLifetime(ca: Issued, now: Date): Lifetime {
   const life = lifeOf(leafLife, now)
   const caEnd = new Date(new X509Certificate(ca.certificate).validTo)

@@ -1,5 +1,5 @@
-// The file that lets kubectl and every other client in: where the server is, what to trust, who to be. Certificates are
-// embedded, so the file works wherever it is copied.
+// The kubeconfig for kubectl and other clients: the server's address, the authority to trust, the client's certificate.
+// Certificates are embedded, so the file works wherever it is copied.
 
 import { stringify } from 'yaml'
 import type { Issued } from './issue.ts'

@@ -1,4 +1,4 @@
-// clusterroleaggregation - a role made of other roles has their rules, whenever one of them changes.
+// clusterroleaggregation - when a role changes, the roles made of it get its rules.
 
 import { aggregateRoles } from '../bootstrap.ts'
 import type { World } from '../call.ts'

@@ -1,5 +1,5 @@
 // apiservices - every group version this server serves is listed as an APIService, as `kubectl get apiservices` and
-// some clients expect. Those of custom kinds come and go with them; what people register themselves is left alone.
+// some clients expect. Those of custom kinds come and go with them; what users register themselves is left alone.
 
 import type { World } from '../call.ts'
 import { compareVersions } from '../discovery/version-order.ts'

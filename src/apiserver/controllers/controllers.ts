@@ -1,4 +1,4 @@
-// Every controller of the server, with what it needs: a table of contents that runs.
+// Creates every controller of the server, with what it needs.
 
 import type { World } from '../call.ts'
 import type { ConvertByWebhook } from '../crd/resource.ts'

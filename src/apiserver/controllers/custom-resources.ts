@@ -1,8 +1,9 @@
-// customresources - every accepted CustomResourceDefinition is served, and says so; a deleted one takes its objects along.
+// customresources - every accepted CustomResourceDefinition is served, and says so; a deleted one takes its objects
+// along.
 //
 // Reads:   definitions, and the objects of one that is being deleted.
 // Writes:  the registry; the definition's status; its finalizer, last.
-// Safe:    a kind is served from the moment its definition says Established, so who waits for that never finds a 404.
+// Safe:    a kind is served from the moment its definition says Established, so a client that waits for it gets no 404.
 
 import type { World } from '../call.ts'
 import { judgeNames, type Names } from '../crd/names.ts'
@@ -53,8 +54,8 @@ export function createCustomResources(
       await client.mergePatch(target, { status: { ...status, acceptedNames } })
       markWaiting((definition.spec as DefinitionSpec).group)
     }
-    // Nothing happens between the publication of the status and this line: who sees Established finds the kind served,
-    // and who finds the kind served sees a definition that this controller is done with.
+    // Nothing runs between the publication of the status and this line: a client that reads Established finds the kind
+    // served, and a client that finds the kind served reads the definition as this controller left it.
     if (isEstablished(status)) serve(definition)
     if (definition.metadata.deletionTimestamp && definition.metadata.finalizers?.includes(crdFinalizer)) {
       await cleanUp(definition, status)
@@ -110,7 +111,7 @@ export function createCustomResources(
     markWaiting(known.group)
   }
 
-  /** Names may be free again: whoever waits for them may have them. */
+  /** Names may be free again: the definitions that wait for them are looked at. */
   function markWaiting(group: string): void {
     for (const other of listObjects(world.store, definitions)) {
       const isWaiting = !isTrue(other.status as DefinitionStatus | undefined, 'NamesAccepted')

@@ -1,7 +1,7 @@
-// events - what happened is told for an hour after it was last written, and then forgotten.
+// events - an Event is deleted an hour after it was last written.
 //
-// When an event was last written stands in the event itself, so a server that was down for a while forgets, when it
-// comes back, what it should have forgotten meanwhile.
+// The time of the last write is in the Event itself, so a server that was down deletes at its start what expired
+// meanwhile.
 
 import type { World } from '../call.ts'
 import type { Resource } from '../kinds/registry.ts'

@@ -93,7 +93,7 @@ describe('an owner that was never there', () => {
     expect((await world.admin.get(`${namespaces}/claimed`)).code).toBe(200)
   })
 
-  test('of a kind nobody serves is waited for; when the kind comes, it is judged', async () => {
+  test('of a kind that is not served is waited for; when the kind is served, it is judged', async () => {
     const world = await aWorld()
     await make(world, 'b', [{ apiVersion: 'example.com/v1', kind: 'Widget', name: 'w', uid: 'w' }])
     expect(await left(world)).toEqual(['b'])

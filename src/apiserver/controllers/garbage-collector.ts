@@ -1,14 +1,14 @@
 // garbagecollector - objects follow their owners: when the last owner is gone, so is the object.
 //
 // Reads:   every object's metadata, kept as a graph by uid.
-// Writes:  deletes of objects without owners; owner references that lead nowhere; the two finalizers that a foreground
+// Writes:  deletes of objects without owners; owner references to absent owners; the two finalizers that a foreground
 //          or orphaning delete leaves on the owner.
 // Safe:    absence is judged by looking in the store at that moment, by name and uid, never by the graph alone; deletes
 //          carry the uid and version they were decided on.
 //
 //   owner of an object                      it is
 //   exists, same uid                        solid: the object stays
-//   exists, same uid, foreground deletion   waiting: the object goes, if nobody solid is left
+//   exists, same uid, foreground deletion   waiting: the object goes, if no solid owner is left
 //   absent, or the name has another uid     dangling: the reference is dropped, or the object goes
 //   of a kind that is not served            unknown: nothing is decided, the object stays
 //   namespaced, while the object is not     unknown: such an owner cannot exist
@@ -30,7 +30,7 @@ interface Node {
   owners: readonly string[]
 }
 
-/** How the two lists begin in stored bytes. Data may contain the same text; then an object is looked at for nothing. */
+/** How the two lists begin in stored bytes. Data may contain the same text; then an object is decoded needlessly. */
 const ownersMark = '"ownerReferences":'
 const finalizersMark = '"finalizers":'
 
@@ -111,7 +111,7 @@ export function createGarbageCollector(world: World, client: LocalClient, onErro
       if (!object.metadata.deletionTimestamp || hasFinalizer(object, foregroundFinalizer))
         await settleOwned(object, target)
     } catch (error) {
-      // Somebody changed or removed it meanwhile: its change marks it again, or it is gone.
+      // It was changed or removed meanwhile: the change marks it again, or it is gone.
       if (isStatus(error, 'NotFound')) return
       if (isStatus(error, 'Conflict')) return worker.mark(key)
       throw error
@@ -145,7 +145,7 @@ export function createGarbageCollector(world: World, client: LocalClient, onErro
     }
     if (object.metadata.deletionTimestamp) return
     const isWaitedFor = of('waiting').length > 0 && dependantsOf(object.metadata.uid ?? '').length > 0
-    // What was decided holds for what was looked at: an object that somebody lets go meanwhile is looked at again.
+    // The decision holds for the version that was read: an object that changed meanwhile is looked at again.
     const { uid = '', resourceVersion = '' } = isWaitedFor ? await unblockCircle(object, target) : object.metadata
     await client.remove(target, {
       propagationPolicy: isWaitedFor ? 'Foreground' : policyOf(object),
@@ -153,7 +153,7 @@ export function createGarbageCollector(world: World, client: LocalClient, onErro
     })
   }
 
-  /** Two objects that wait for each other would wait for ever: a dependant that is itself on its way out lets go. */
+  /** Two owners that wait for each other would wait for ever: a dependant that is being deleted stops blocking. */
   async function unblockCircle(object: KubeObject, target: Target): Promise<KubeObject['metadata']> {
     const isInCircle = dependantsOf(object.metadata.uid ?? '').some(({ object: dependant }) =>
       hasFinalizer(dependant, foregroundFinalizer),
@@ -216,10 +216,10 @@ export function createGarbageCollector(world: World, client: LocalClient, onErro
 
   return {
     start() {
+      // An owner that was deleted while the server was down left its dependants behind: each of them is checked.
       for (const entry of store.list('/').entries) note(entry)
-      // An owner that vanished while nobody watched left its dependants behind: each of them looks for itself.
       const watch = store.watch('/', store.revision, onChange)
-      // A kind that was unknown and is served now may be somebody's owner.
+      // A kind that was unknown and is served now may be the kind of an owner.
       const unsubscribe = registry.onChange(() => {
         for (const node of nodes.values()) if (node.owners.length > 0) worker.mark(node.key)
       })
@@ -240,7 +240,7 @@ function hasFinalizer(object: KubeObject, finalizer: string): boolean {
   return object.metadata.finalizers?.includes(finalizer) ?? false
 }
 
-/** How the object itself was meant to go. */
+/** The propagation policy with which the object was deleted. */
 function policyOf(object: KubeObject): string {
   if (hasFinalizer(object, orphanFinalizer)) return 'Orphan'
   return hasFinalizer(object, foregroundFinalizer) ? 'Foreground' : 'Background'

@@ -1,5 +1,5 @@
 // namespaces - a namespace that is deleted is emptied first; every living one has its default service account and the
-// authority's certificate, so that what runs in it can trust this server.
+// authority's certificate, so that its pods can trust this server.
 
 import type { World } from '../call.ts'
 import type { Resource } from '../kinds/registry.ts'
@@ -64,7 +64,7 @@ export function createNamespaces(
     try {
       await client.create({ resource, namespace }, object)
     } catch (error) {
-      // Somebody else made it, or the namespace is on its way out.
+      // It exists already, or the namespace is being deleted.
       if (!isStatus(error, 'AlreadyExists') && !isStatus(error, 'Forbidden')) throw error
     }
   }
@@ -95,7 +95,7 @@ export function createNamespaces(
     )
   }
 
-  /** What still keeps the namespace, in the conditions that people look at. */
+  /** Writes what still keeps the namespace into its conditions. */
   async function report(namespace: KubeObject, left: Remaining): Promise<void> {
     const status = isObject(namespace.status) ? namespace.status : {}
     const time = toTimestamp(world.now())
@@ -115,15 +115,15 @@ export function createNamespaces(
       const watched = store.watch(namespaces.keyPrefix, store.revision, change => {
         if (change.type === 'put') worker.mark(change.entry.key.slice(namespaces.keyPrefix.length))
       })
-      // Furniture that somebody deletes or bends comes back as it was.
-      const furniture = [serviceAccounts, configMaps].map(({ keyPrefix }) =>
+      // What every namespace has is restored when a client deletes or changes it.
+      const restored = [serviceAccounts, configMaps].map(({ keyPrefix }) =>
         store.watch(keyPrefix, store.revision, ({ type, entry }) => {
           const [namespace = '', name = ''] = entry.key.slice(keyPrefix.length).split('/')
           const isOurs = name === rootCA || (name === 'default' && type === 'delete')
           if (isOurs) worker.mark(namespace)
         }),
       )
-      stops.push(...[watched, ...furniture].map(watch => () => watch.stop()))
+      stops.push(...[watched, ...restored].map(watch => () => watch.stop()))
     },
     stop() {
       for (const stop of stops) stop()

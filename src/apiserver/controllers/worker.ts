@@ -1,5 +1,5 @@
-// A worker looks at marked keys, one after the other. A key marked while it is being looked at is looked at again; one
-// that fails is tried again later, and later still. Marking is all that a watch may do: work never runs inside an event.
+// A work queue: marked keys are handled one after the other. A key marked while it is being handled is handled again;
+// one that fails is retried with a growing delay. A watch may only mark keys: work never runs inside an event handler.
 
 const retryMsMin = 20
 const retryMsMax = 30_000

@@ -1,4 +1,4 @@
-// Defaults are values like any other: they must have the fields, the types and the soundness their schema asks for.
+// Defaults are values like any other: they must have the fields and types of their schema, and pass its checks.
 
 import { compileRules } from '../cel/rules.ts'
 import { at, child, type Fault, invalid } from '../faults.ts'
@@ -41,13 +41,13 @@ function defaultFaults(value: unknown, node: Node, path: string): Fault[] {
   if (mistakes.length > 0) return [...faults, ...mistakes]
   const rules = compileRules(node, false)
   if (rules === undefined) return faults
-  // Twice: as if it had always been there, and as if it had just come.
+  // Checked twice: as an unchanged value of an update, and as a new one.
   const asUpdate = rules.check(value, { value }, { path, isDefault: true })
   if (asUpdate.length > 0) return [...faults, ...asUpdate]
   return [...faults, ...rules.check(value, undefined, { path, isDefault: true })]
 }
 
-/** A reference leads nowhere in a CustomResourceDefinition; a schema with one is refused without being compiled. */
+/** A CustomResourceDefinition may have no references; a schema with one is refused without being compiled. */
 export function usesReferences(schema: Schema): boolean {
   if (schema.$ref !== undefined) return true
   const below = [

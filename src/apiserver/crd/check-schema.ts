@@ -1,5 +1,5 @@
 // What a CustomResourceDefinition may say in its schema, beyond being structural: which keywords Kubernetes takes, how
-// list and map types go together, and that every rule compiles and can be paid for.
+// list and map types go together, and that every rule compiles and stays within its cost limit.
 
 import { callCost, cardinality, costMessage, crdCostMax, ruleCostMax } from '../cel/cost.ts'
 import { normalFieldPath } from '../cel/field-path.ts'
@@ -19,7 +19,7 @@ export interface SchemaOptions {
 export function checkSchema(schema: Schema, path: string, options: SchemaOptions): Fault[] {
   const faults = [...(options.hasStatus ? rootFaults(schema, path) : [])]
   if (schema.nullable === true) faults.push(forbidden(child(path, 'nullable'), 'nullable cannot be true at the root'))
-  // What is written elsewhere cannot be judged here, and says nothing else worth telling.
+  // References are refused below; a schema that has some is not checked any further.
   const structural = usesReferences(schema) ? [] : checkStructural(schema, path)
   const shapeFaults = structural.length > 0 || usesReferences(schema) ? structural : checkDefaults(schema, path)
   faults.push(...shapeFaults)
@@ -64,7 +64,7 @@ const allowedAtRoot = new Map<string, string>([
   ['x-kubernetes-validations', 'XValidations'],
 ])
 
-/** With a status subresource the schema of the status is taken out of the root, so nothing may hang on the root alone. */
+/** A status subresource checks `status` by its own part of the schema, so the root may have no checks of its own. */
 function rootFaults(schema: Schema, path: string): Fault[] {
   if (schema.type !== undefined && schema.type !== '' && schema.type !== 'object') {
     const why = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'

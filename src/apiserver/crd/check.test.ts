@@ -204,7 +204,7 @@ describe('a definition', () => {
     expect(faultsOf(crd)[0]).toMatch(/^status.storedVersions\[0\]: Invalid value: "v0": missing from spec.versions;/)
   })
 
-  it('warns of a format nobody checks', () => {
+  it('warns of a format that the server does not check', () => {
     expect(warnAboutCRD(aDefinition(withSpec(object({ a: { type: 'string', format: 'poem' } }))))).toEqual([
       'unrecognized format "poem"',
     ])
@@ -235,7 +235,7 @@ describe('a rule', () => {
       `compilation failed: ERROR: <input>:1:8: found no matching overload for '_==_' applied to '(int, string)'`,
     ],
     [
-      'that calls nobody',
+      'that calls an unknown function',
       { rule: 'bar(self.x)' },
       'rule',
       `compilation failed: ERROR: <input>:1:4: undeclared reference to 'bar' (in container '')`,

@@ -1,6 +1,5 @@
-// Is this CustomResourceDefinition one the server can serve? All faults at once, at the paths kube-apiserver names: it
-// looks at what versions have in common as if it stood above them (`spec.validation`, `spec.subresources`), and so do
-// the faults.
+// Is this CustomResourceDefinition one the server can serve? All faults at once, at the paths kube-apiserver names:
+// what all versions have in common is reported as if it stood above them (`spec.validation`, `spec.subresources`).
 
 import { followPath } from '../cel/field-path.ts'
 import {
@@ -84,7 +83,7 @@ export function checkCRD(crd: KubeObject, old?: KubeObject): Fault[] {
   return faults
 }
 
-/** Warnings for the person who typed it: formats the server does not know are ignored, which may surprise. */
+/** Warnings for the client: the server ignores formats it does not know, which may surprise. */
 export function warnAboutCRD(crd: KubeObject, old?: KubeObject): string[] {
   const known = new Set(old === undefined ? [] : unknownFormats(specOf(old)))
   return unknownFormats(specOf(crd))

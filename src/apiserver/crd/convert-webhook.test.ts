@@ -92,7 +92,7 @@ describe('conversion by webhook', () => {
     ])
   })
 
-  it('asks nobody when nothing needs it', async () => {
+  it('does not call the webhook when nothing needs it', async () => {
     expect(await convert([boat('a', 'v2')])).toEqual([boat('a', 'v2')])
     expect(await convert([])).toEqual([])
     expect(asked).toEqual([])

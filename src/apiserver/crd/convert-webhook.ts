@@ -19,7 +19,7 @@ export interface ConversionWire {
   readonly signal?: AbortSignal
 }
 
-/** What is wrong with an answer, for the one who wrote the webhook. */
+/** What is wrong with an answer, for the author of the webhook. */
 class InvalidAnswer extends Error {
   override readonly name = 'InvalidAnswer'
 }
@@ -152,7 +152,7 @@ function readTexts(
     }
     setOwn(texts, key, text)
   }
-  // What was stored before stays readable, whatever is thought of it today.
+  // Texts that the webhook left as they were stored are not checked again.
   if (!equal(texts, before)) checkTexts(field, texts)
   return texts
 }

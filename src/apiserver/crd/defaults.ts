@@ -12,7 +12,7 @@ export function applyCRDDefaults(crd: KubeObject): void {
   if (isObject(client) && isObject(client.service)) client.service.port ??= 443
   if (!isObject(crd.status)) return
   const { storedVersions } = crd.status
-  // Something is stored in some version, whatever anybody says.
+  // The storage version is always among the stored versions.
   if (Array.isArray(storedVersions) && storedVersions.length === 0) {
     crd.status.storedVersions = withStoredVersion([], spec)
   }

@@ -1,5 +1,5 @@
 // Whether the names a definition asks for are free. Within a group every resource name and every kind is used once;
-// who came first keeps them.
+// the definition that came first keeps them.
 
 import { quote } from '../faults.ts'
 import type { DefinitionSpec } from './resource.ts'

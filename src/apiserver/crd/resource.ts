@@ -1,4 +1,4 @@
-// From a CustomResourceDefinition to a served resource: one kind per served version, stored in the one that says so.
+// From a CustomResourceDefinition to a served resource: one kind per served version, stored in its storage version.
 
 import type { Entry } from '../../store/store.ts'
 import { builtinDefinitions } from '../builtin/types.ts'
@@ -88,8 +88,8 @@ export function toResource(
     storage,
     isTerminating: !!definition.metadata.deletionTimestamp,
     versions: new Map(versions.map(version => [version.kind.version, version])),
-    // What was written before the definition last changed may lack its defaults, hold fields it no longer knows, or be of
-    // an earlier storage version: it is looked at once. What was written after is exact.
+    // What was written before the definition last changed may lack its defaults, hold fields it no longer knows, or be
+    // of an earlier storage version: it is looked at once. What was written after is exact.
     isExact: (entry, kind) => {
       if (kind.version !== storage.version || !isStoredAs(entry, storage)) return false
       return entry.revision > writtenBefore || isComplete(entry)

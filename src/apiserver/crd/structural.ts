@@ -1,5 +1,5 @@
-// A structural schema says for every field, once and outside of logic, what it is; the logic (allOf, anyOf, oneOf, not)
-// may only narrow values. Without that nobody could prune, default or publish it.
+// A structural schema declares every field once, outside of logic; the logic (allOf, anyOf, oneOf, not) may only narrow
+// values. Without that the server could not prune, default or publish it.
 
 import { at, child, describeFault, type Fault, forbidden, invalid, required } from '../faults.ts'
 import { equal } from '../object.ts'
@@ -184,7 +184,7 @@ function nestedFaults(schema: Schema, path: string, skipsAnyOf: boolean): Fault[
   return faults
 }
 
-/** Whatever the logic speaks of is specified outside of it too. */
+/** Every field that the logic names is specified outside of it too. */
 function completeness(logic: Schema, spine: Schema, spinePath: string, logicPath: string): Fault[] {
   const faults: Fault[] = []
   const parts: (readonly [Schema, string])[] = []

@@ -101,7 +101,7 @@ describe('discovery', () => {
   it('answers for groups and versions it serves and for no others', () => {
     expect(discovery.group('mooring.dev')).toMatchObject({ kind: 'APIGroup', apiVersion: 'v1', name: 'mooring.dev' })
     expect(discovery.group('')).toBeUndefined()
-    expect(discovery.group('nobody.dev')).toBeUndefined()
+    expect(discovery.group('absent.dev')).toBeUndefined()
     expect(discovery.resources('mooring.dev', 'v2')).toBeUndefined()
     expect(discovery.versions('10.0.0.1:7443')).toEqual({
       kind: 'APIVersions',

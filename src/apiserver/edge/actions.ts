@@ -1,4 +1,4 @@
-// Orders to the product that are not Kubernetes: a POST to a path of its own, authorised like any other path.
+// Commands to Mooring beside the Kubernetes API: a POST to a path of its own, authorised like any other path.
 
 import { parseJSON } from '../../json.ts'
 import { isObject } from '../object.ts'

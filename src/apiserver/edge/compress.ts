@@ -1,4 +1,4 @@
-// Long answers go out compressed to those who can read it. Short ones are not worth the work.
+// Long answers are compressed for clients that accept it. Short ones are not worth the work.
 
 import { promisify } from 'node:util'
 import { constants, gzip } from 'node:zlib'

@@ -1,4 +1,4 @@
-// Documents at fixed paths: what is served, in which form, by which version, and whether all is well.
+// Documents at fixed paths: discovery, OpenAPI, version and health.
 
 import { metricsContentType } from '../../telemetry/metrics.ts'
 import { jwks, jwksPath, openIDConfiguration, openIDConfigurationPath } from '../authn/openid.ts'

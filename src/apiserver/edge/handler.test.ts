@@ -34,7 +34,7 @@ const onRBAC = (verbs: string[], resources: string[]) => ({
   verbs,
 })
 
-describe('who may do what', () => {
+describe('authorization', () => {
   test('a grant holds from the answer to it, and ends with the answer to its removal', async () => {
     const world = await aWorld()
     const ann = world.as('ann')
@@ -67,7 +67,7 @@ describe('who may do what', () => {
     expect((await watch.next())?.object.metadata.name).toBe('mine')
   })
 
-  test('nobody learns whether something is there that they may not see', async () => {
+  test('a user does not learn whether an object exists that they may not see', async () => {
     const world = await aWorld()
     ok(await world.admin.create(configMaps(), aConfigMap('there')))
     const [there, absent] = await Promise.all(
@@ -93,7 +93,7 @@ describe('who may do what', () => {
   })
 })
 
-describe('nobody gives what they do not have', () => {
+describe('a user cannot grant permissions that they do not have', () => {
   test.each([
     ['a role with more than one’s own', 'roles', aRole('more', [on(['delete'], ['secrets'])]), 403],
     ['a role with as much as one’s own', 'roles', aRole('same', [on(['get'], ['configmaps'])]), 201],
@@ -116,7 +116,7 @@ describe('nobody gives what they do not have', () => {
     expect((await world.as('ann').patch(path, { metadata: { labels: { a: 'b' } } })).code).toBe(200)
   })
 
-  test('who may not impersonate stays who they are', async () => {
+  test('a user without the permission cannot impersonate', async () => {
     const world = await aWorld()
     const reply = await world.as('ann').request('GET', configMaps(), undefined, 'application/json', {
       'impersonate-user': ['ann'],
@@ -177,10 +177,10 @@ describe('the token of a service account', () => {
   })
 })
 
-describe('when there is no room', () => {
+describe('when the limits are reached', () => {
   const none = { reads: 1, writes: 1, watches: 1 }
 
-  test('who comes too many is told when to come back, and all is well afterwards', async () => {
+  test('a client beyond the limit is told when to retry, and all is well afterwards', async () => {
     const world = await aWorld({ inFlight: none })
     const replies = await Promise.all(
       Array.from({ length: 5 }, (_, i) => world.admin.create(configMaps(), aConfigMap(`c${i}`))),

@@ -1,5 +1,5 @@
-// The life of a request, top to bottom: who asks, what for, may they, is there room, do it, say it in their words.
-// Everything a client can be refused with is thrown as a `StatusError` and becomes bytes here, in one place.
+// The life of a request, top to bottom: authenticate, parse, authorize, check the limits, run the verb, encode the
+// answer. Every refusal is thrown as a `StatusError` and becomes bytes here, in one place.
 
 import type { Authenticate } from '../authn/authenticate.ts'
 import { impersonate } from '../authn/impersonate.ts'
@@ -157,7 +157,7 @@ function toCall(world: World, request: ResourceRequest, wire: WireRequest, user:
   }
 }
 
-/** Answers come long before any deadline; one that cannot be read is still told. */
+/** Answers come long before any timeout, but one that cannot be parsed is still refused. */
 function refuseBadTimeout(query: URLSearchParams): void {
   const text = query.get('timeout')
   if (text === null || text === '' || /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.test(text))
@@ -184,13 +184,13 @@ function refuseMisplaced({ namespaced, storage }: Resource, request: ResourceReq
   if (complaint !== undefined) throw badRequest(`Name parameter invalid: ${quote(name)}: ${complaint}`)
 }
 
-/** A custom group that serves no such kind is no path at all, and says so in plain text; a built-in one says it as a Status. */
+/** An unknown kind of a custom group is answered 404 in plain text, one of a built-in group with a Status. */
 function unknownKind({ registry }: World, { group, version }: ResourceRequest): StatusError {
   const isBuiltin = registry.kinds().some(kind => kind.group === group && kind.version === version && !kind.isCustom)
   return isBuiltin ? noSuchPath() : pageNotFound()
 }
 
-/** Below a built-in group somebody is at home who can say it as a Status; elsewhere nobody is. */
+/** Below a built-in group kube-apiserver answers 404 with a Status; elsewhere in plain text. */
 function unknownPath({ registry }: World, path: string): StatusError {
   const [, root, group = ''] = path.split('/')
   const isBuiltin = root === 'apis' && registry.kinds().some(kind => kind.group === group && !kind.isCustom)

@@ -1,4 +1,4 @@
-// Health: is it alive (livez), is it ready to serve (readyz), both (healthz). Each check has a name and a path of its own.
+// Health: alive (livez), ready to serve (readyz), both (healthz). Each check has a name and a path of its own.
 
 import { text, type WireResponse } from './wire.ts'
 

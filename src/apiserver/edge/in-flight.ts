@@ -1,5 +1,5 @@
-// How many requests may be under way at once. A flood is answered with "come back later", cheaply, so that those inside
-// are served at full speed. Watches are long by nature and have a bound of their own.
+// How many requests may be under way at once. Requests beyond that get 429 at little cost, so that those
+// under way are served at full speed. Watches last long and have a bound of their own.
 
 import { readsInFlightMax, retryAfterSeconds, watchesMax, writesInFlightMax } from '../../limits.ts'
 import type { ResourceRequest } from '../request.ts'
@@ -57,7 +57,7 @@ function once(action: () => void): () => void {
   }
 }
 
-/** A stream has a place from when it is opened, which a client that left meanwhile never does, until either side ends it. */
+/** A stream counts from when the client opens it, if it ever does, until either side ends it. */
 function whileOpen(response: WireResponse, enter: () => () => void): WireResponse {
   const { body } = response
   if (Buffer.isBuffer(body)) return response

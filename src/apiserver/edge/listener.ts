@@ -55,7 +55,7 @@ export function createListener(options: ListenerOptions): Listener {
   })
   server.on('request', (request, response) => {
     serve({ handler, timeouts, stopping: stopping.signal }, request, response).catch(() => {
-      // Whatever went wrong is this one request's end, never the server's.
+      // An error ends this one request, never the server.
       response.destroyed || response.headersSent ? request.socket.destroy() : send(request, response, faultResponse)
     })
   })
@@ -65,7 +65,7 @@ export function createListener(options: ListenerOptions): Listener {
     socket.on('error', () => socket.destroy())
     socket.setNoDelay(true)
   })
-  // A client that speaks no TLS, or hangs up halfway, is its own problem.
+  // A client that speaks no TLS, or hangs up halfway, gets no answer.
   server.on('tlsClientError', (_error, socket) => socket.destroy())
   server.on('sessionError', () => {})
 
@@ -84,7 +84,7 @@ export function createListener(options: ListenerOptions): Listener {
       new Promise(resolve => {
         stopping.abort(new Error('the server is stopping'))
         server.close(() => resolve())
-        // Answers in flight are small and local; whoever has not taken theirs by the next turn is idle or gone.
+        // Answers in flight are small and local; a client that has not read its own by the next turn is idle or gone.
         setImmediate(() => {
           for (const socket of sockets) socket.destroySoon()
         })
@@ -244,7 +244,7 @@ function stream(
   const isHTTP2 = response.req.httpVersionMajor >= 2
   const end = () => {
     response.end()
-    // Who has ceased to read would keep its backlog, and its place, for as long as it likes.
+    // A client that no longer reads would keep its backlog, and its place, for as long as it likes.
     const timer = setTimeout(() => (isHTTP2 ? response.stream.destroy() : response.destroy()), timeouts.streamEndMs)
     response.once('close', () => clearTimeout(timer))
   }

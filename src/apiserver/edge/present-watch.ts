@@ -32,8 +32,8 @@ interface Frames {
 }
 
 /**
- * A client that does not take its events is cut off with 410 before its backlog can hurt anybody else: it must list
- * anew. What it asked for to begin with, it is given whole: no socket could have taken any of that meanwhile.
+ * A client that does not take its events is cut off with 410 before its backlog hurts other clients: it must list
+ * anew. The initial events are always sent whole: no socket could have taken any of them meanwhile.
  */
 function openOrdered(sink: ByteSink, frames: Frames, open: Open): () => void {
   let hasEnded = false

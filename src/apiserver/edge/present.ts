@@ -51,7 +51,7 @@ function encode(value: unknown, form: Representation): Buffer {
   return Buffer.from(form.pretty ? `${JSON.stringify(JSON.parse(text), undefined, 2)}\n` : `${text}\n`)
 }
 
-/** Custom kinds have no protobuf form; who accepts nothing else cannot be answered. */
+/** Custom kinds have no protobuf form; a client that accepts nothing else cannot be answered. */
 export function toProtobuf(value: unknown): Buffer {
   const bytes = encodeProtobuf(value as KubeObject, builtinDefinitions)
   if (bytes === undefined)

@@ -37,7 +37,7 @@ export function header(request: WireRequest, name: string): string | undefined {
   return values === undefined || values.length === 0 ? undefined : values.join(', ')
 }
 
-/** An answer for people: no browser is to guess what it is. */
+/** Plain text, marked so that no browser guesses another type. */
 export function text(code: number, body: string): WireResponse {
   return {
     code,

@@ -1,4 +1,4 @@
-// The resources that are there from the start, each with its one stored form.
+// The resources of the built-in kinds, each with the one version it is stored in.
 
 import { toNewAutoscaler, toOldAutoscaler } from '../builtin/autoscaler.ts'
 import { toCoreEvent, toEventsV1 } from '../builtin/event.ts'

@@ -1,4 +1,5 @@
-// What is particular about the end of a few built-in kinds. Everything else goes at once, or when its finalizers are gone.
+// How a few built-in kinds are deleted in a way of their own. Other objects go at once, or when their finalizers are
+// gone.
 
 import { toTimestamp } from '../metadata.ts'
 import { isObject, type KubeObject } from '../object.ts'
@@ -9,11 +10,11 @@ export interface DeletionRule {
   readonly graceSeconds?: (object: KubeObject, asked: number | undefined) => number
   /** Something other than a finalizer keeps it from going. */
   readonly isHeldBack?: (object: KubeObject) => boolean
-  /** What the beginning of the end writes into the object. */
+  /** What is written into the object when its deletion begins. */
   readonly begin?: (object: KubeObject, now: Date) => void
   /** The answer to a delete shows the object instead of a Status. */
   readonly showsDeleted?: boolean
-  /** Has no dependants by decree: no orphaning, no foreground deletion. */
+  /** Never has dependants: no orphaning, no foreground deletion. */
   readonly hasNoDependants?: boolean
 }
 
@@ -58,7 +59,7 @@ function podGrace(pod: KubeObject, asked: number | undefined): number {
   return seconds < 0 ? 1 : seconds
 }
 
-/** The definition stays until its objects are gone; that is the finalizer's errand. */
+/** The finalizer keeps the definition until its objects are gone. */
 function beginEndOfKind(definition: KubeObject, now: Date): void {
   const finalizers = definition.metadata.finalizers ?? []
   if (!finalizers.includes(crdFinalizer)) definition.metadata.finalizers = [...finalizers, crdFinalizer]

@@ -1,5 +1,6 @@
 // A served kind: one resource at one version, as clients see it, and what is particular about it. Built-in kinds are
-// declared in `builtin/`, custom ones are made from their CustomResourceDefinition. Verbs know nothing of kinds beyond this.
+// declared in `builtin/`, custom ones are made from their CustomResourceDefinition. Verbs know nothing of kinds beyond
+// this.
 
 import type { Fault } from '../faults.ts'
 import type { KubeObject } from '../object.ts'
@@ -63,7 +64,7 @@ export interface WriteContext {
 
 /**
  * What is particular about a kind. All functions are optional; the ones that change an object change it in place, on a
- * copy that belongs to the request. Metadata, status stripping and generation are the verbs' business, not a kind's.
+ * copy that belongs to the request. Metadata, generation and dropping the status are handled by the verbs.
  */
 export interface Behaviour {
   /** Fills in what Kubernetes fills in when a field is left out. Idempotent; runs before checks. */
@@ -79,7 +80,7 @@ export interface Behaviour {
   readonly validateUpdate?: (object: KubeObject, old: KubeObject) => Fault[]
   /** Faults of a change of the status. */
   readonly validateStatus?: (object: KubeObject, old: KubeObject) => Fault[]
-  /** Warnings for the person who typed it (deprecated fields and the like). */
+  /** Warnings for the client (deprecated fields and the like). */
   readonly warnings?: (object: KubeObject) => string[]
   /** Field selectors beyond `metadata.name` and `metadata.namespace`. */
   readonly fields?: Readonly<Record<string, (object: KubeObject) => string>>

@@ -1,6 +1,6 @@
-// What each built-in type and field is for, in the words of its authors, so that `kubectl explain` has something to
-// say. The texts come from the declaration files of the `kubernetes-types` package; they are read when the first
-// OpenAPI document is asked for, and whatever is missing there is simply published without a description.
+// The descriptions of built-in types and fields, which `kubectl explain` shows. The texts come from the declaration
+// files of the `kubernetes-types` package; they are read when the first OpenAPI document is asked for, and whatever is
+// missing there is simply published without a description.
 
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'

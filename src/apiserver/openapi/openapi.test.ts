@@ -89,7 +89,7 @@ describe('the index of version 3', () => {
   })
 
   it('knows nothing of what is not served', () => {
-    expect(open(kindOf({})).groupVersion('apis/nobody.dev/v1')).toBeUndefined()
+    expect(open(kindOf({})).groupVersion('apis/absent.dev/v1')).toBeUndefined()
     expect(open(kindOf({})).groupVersion('')).toBeUndefined()
   })
 

@@ -1,6 +1,6 @@
-// The OpenAPI documents over one list of served kinds. Each is made when it is first asked for and kept as bytes. A list
-// that differs only in some custom kinds reuses everything that did not change: documents belong to the kinds they were
-// made of, not to the list.
+// The OpenAPI documents over one list of served kinds. Each is made when it is first asked for and kept as bytes. A
+// list that differs only in some custom kinds reuses everything that did not change: documents belong to the kinds they
+// were made of, not to the list.
 
 import { createHash } from 'node:crypto'
 import { stringify } from '../../json.ts'

@@ -1,5 +1,5 @@
-// Which requests a kind answers, as facts that both forms of OpenAPI are printed from: path, method, what goes in, what
-// comes out. `kubectl` looks here for the parameters that a patch of a kind understands.
+// The requests that a kind serves, from which both forms of OpenAPI are printed: path, method, parameters, body,
+// answers. `kubectl` looks here for the parameters that a patch of a kind takes.
 
 import type { ServedKind, Subresource, Verb } from '../kinds/kind.ts'
 import type { Definitions } from '../schema/schema.ts'
@@ -41,7 +41,7 @@ const dryRun = query('dryRun', 'string', "Do everything but store the result. Th
 const fieldManager = query(
   'fieldManager',
   'string',
-  'Who makes this change; required for apply, at most 128 printable characters.',
+  'The name of the client that makes this change; required for apply, at most 128 printable characters.',
 )
 const fieldValidation = query(
   'fieldValidation',

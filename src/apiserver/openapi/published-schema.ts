@@ -1,6 +1,6 @@
-// Schemas in the form clients may see: without what is ours alone, with descriptions, and with the three fields every
-// object has. Version 3 of OpenAPI can say nearly all that our schemas say; version 2 cannot, and what it cannot say is
-// left out in the way that old clients expect, because they refuse objects by what they read there.
+// Schemas as clients see them: without this server's own hints, with descriptions, and with the three fields that every
+// object has. Version 3 of OpenAPI can express nearly all of our schemas. What version 2 cannot express is left out in
+// the way that old clients expect, because they validate objects against it.
 
 import type { ServedKind } from '../kinds/kind.ts'
 import { getOwn, setOwn } from '../object.ts'
@@ -74,7 +74,7 @@ export function publishCustom(kind: ServedKind, descriptions: Descriptions): Sch
   return withIdentity(published, kind, kind.kind)
 }
 
-/** The schema of a custom kind as version 2 shows it; a kind that takes any field must not name a single one. */
+/** The schema of a custom kind as version 2 shows it; a kind that takes any field must declare none. */
 export function publishCustomV2(kind: ServedKind, descriptions: Descriptions): Schema {
   if (kind.schema['x-kubernetes-preserve-unknown-fields'] === true) {
     return withIdentity({ type: 'object' }, kind, kind.kind)

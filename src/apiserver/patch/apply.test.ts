@@ -14,7 +14,7 @@ import {
 
 const start = Date.parse('2030-01-01T00:00:00Z')
 
-/** One object and those who write to it, each write a second after the last. */
+/** One object and its writers, each write a second after the last. */
 function story(kind: Omit<OwnershipOptions, 'manager' | 'now'>) {
   let live: KubeObject | undefined
   let seconds = 0
@@ -127,7 +127,7 @@ describe('an applier', () => {
     expect(owners(world.live)).toEqual(['one: a'])
   })
 
-  it('loses a field it no longer applies, and the field stays with the others who own it', () => {
+  it('loses a field it no longer applies, and the field stays with its other owners', () => {
     const world = configMap()
     world.apply('one', { data: { a: '1', b: '2' } })
     world.apply('two', { data: { b: '2' } })
@@ -159,7 +159,7 @@ describe('an applier', () => {
     expect(world.live).toEqual(before)
   })
 
-  it('hears of all conflicts at once, by manager', () => {
+  it('gets all conflicts at once, by manager', () => {
     const world = deployment()
     world.update('kubectl-client-side-apply', { spec: { replicas: 1, paused: true } })
     world.apply('one', { spec: { minReadySeconds: 5 } })
@@ -194,7 +194,7 @@ describe('an applier', () => {
     ])
   })
 
-  it('meets an object that nobody was said to own', () => {
+  it('takes an object without managers', () => {
     const world = configMap()
     world.update('creator', { data: { a: '1' } })
     delete world.live.metadata.managedFields
@@ -208,7 +208,7 @@ describe('an applier', () => {
   it.each<[string, object, string, number]>([
     ['of another kind', { kind: 'Secret' }, 'invalid object type: /v1, Kind=Secret', 400],
     ['without a version', { apiVersion: undefined }, 'invalid object type: /, Kind=ConfigMap', 400],
-    ['that says who owns it', { metadata: { managedFields: [] } }, 'metadata.managedFields must be nil', 400],
+    ['that sets managedFields', { metadata: { managedFields: [] } }, 'metadata.managedFields must be nil', 400],
     [
       'with an unknown field',
       { metadata: { name: 'x', namespace: 'n' }, nope: 1 },
@@ -220,8 +220,8 @@ describe('an applier', () => {
   })
 })
 
-describe('everybody else', () => {
-  it('owns what they changed, and takes it from whoever had it', () => {
+describe('another writer', () => {
+  it('owns what it changed, and takes it from its owners', () => {
     const world = configMap()
     world.update('creator', { data: { a: '1', b: '1' } })
     world.apply('one', { data: { c: '1' } })
@@ -229,7 +229,7 @@ describe('everybody else', () => {
     expect(owners(world.live)).toEqual(['creator: b', 'editor: a c'])
   })
 
-  it('gives up what is removed, whoever removes it', () => {
+  it('takes what it removes from its owners', () => {
     const world = configMap()
     world.apply('one', { data: { a: '1', b: '1' } })
     world.update('editor', { data: { b: '1' } })
@@ -289,7 +289,7 @@ describe('everybody else', () => {
     }
   })
 
-  it('may say who owns what, but not through a subresource', () => {
+  it('may set managedFields, but not through a subresource', () => {
     const world = configMap()
     world.update('creator', { data: { a: '1' } })
     const entry = { ...world.live.metadata.managedFields?.[0], manager: 'renamed' }
@@ -358,7 +358,7 @@ describe('objects of more than one version', () => {
     expect(second.metadata.managedFields?.[0]?.apiVersion).toBe('e/v2')
   })
 
-  it('forget who spoke of a version that is gone', () => {
+  it('drop the managers of a version that is gone', () => {
     const live = applyAt('e/v1', 'one', undefined, { old: 'a' })
     const entry = { ...live.metadata.managedFields?.[0], apiVersion: 'e/v0' }
     const stale = { ...live, metadata: { ...live.metadata, uid: 'u', managedFields: [entry] } }
@@ -395,7 +395,7 @@ describe('kubectl taking over from its client-side self', () => {
     )
   })
 
-  it('is a favour to kubectl alone', () => {
+  it('is for kubectl alone', () => {
     const world = configMap()
     world.update('kubectl-client-side-apply', byHand({ a: '1' }))
     expect(refusal(() => world.apply('other', { data: { a: '2' } })).message).toBe(

@@ -1,9 +1,10 @@
-// Who owns which field, kept in `metadata.managedFields`, and what follows from it.
+// Field ownership, kept in `metadata.managedFields`, and what follows from it.
 //
-// An applier owns what it applies. Applying takes away what it applied before, no longer applies and nobody else owns.
-// To change a value that another manager owns is a conflict, refused unless forced; to apply the same value is to share
-// it. Everybody else (create, update, patch) owns what they changed, and never conflicts: they take fields from whoever
-// had them. Doing the same again changes nothing, times included, so a caller that compares can keep the version.
+// An applier owns what it applies. A field that it applied before and no longer applies is removed, unless another
+// manager owns it. To change a value that another manager owns is a conflict, refused unless forced; to apply the same
+// value is to share it. Every other writer (create, update, patch) owns what it changed, and never conflicts: it takes
+// fields from their owners. Doing the same again changes nothing, times included, so a caller that compares can keep
+// the version.
 
 import { parseJSON } from '../../json.ts'
 import {
@@ -83,9 +84,9 @@ export interface OwnershipOptions {
   /** `status` and the like; absent for the object itself. */
   readonly subresource?: string
   readonly now: Date
-  /** Fields that this verb does not write, such as `['status']` on the object itself; nobody comes to own them here. */
+  /** Fields that this verb does not write, such as `['status']` on the object itself; the writer does not own them. */
   readonly resetFields?: readonly (readonly string[])[]
-  /** The object as another version sees it; undefined when that version is not served, and who used it is forgotten. */
+  /** The object as another version sees it; undefined when that version is not served: its managers are dropped. */
   readonly toVersion?: (object: KubeObject, apiVersion: string) => VersionedObject | undefined
 }
 
@@ -153,7 +154,7 @@ export function keepTimesIfUnchanged(object: KubeObject, live: KubeObject): void
   object.metadata.managedFields = clone(theirs)
 }
 
-/** Who writes when the request does not say: what stands before the slash in its User-Agent. */
+/** The manager's name when the request gives none: what stands before the slash in its User-Agent. */
 export function managerFromUserAgent(userAgent: string): string {
   let name = ''
   let bytes = 0
@@ -228,16 +229,16 @@ function withManagers(metadata: KubeObject['metadata'], entries: ManagedFieldsEn
 
 function managersForUpdate({ live, updated, subresource, isCustom }: UpdateOptions): Managers {
   const kept = () => decodeOrNone(live?.metadata.managedFields)
-  // Through a subresource nobody may rewrite who owns what.
+  // A write to a subresource cannot change `managedFields`.
   if (subresource !== undefined) return kept()
   const sent = updated.metadata.managedFields
   if (isReset(sent, isCustom)) return new Map()
-  // Clients that know nothing of managedFields drop them; that is not meant as a wish to forget.
+  // Clients that know nothing of managedFields drop them; that is no request to reset them.
   const managers = decodeOrNone(sent)
   return managers.size > 0 ? managers : kept()
 }
 
-/** One empty entry asks to forget; so does an empty list, except for custom kinds, whose metadata loses it on the way. */
+/** One empty entry resets ownership; so does an empty list, except for custom kinds, whose metadata drops it. */
 function isReset(entries: ManagedFieldsEntry[] | undefined, isCustom: boolean): boolean {
   if (!Array.isArray(entries)) return false
   const [only, ...others] = entries
@@ -311,7 +312,7 @@ function capUpdaters(managers: Managers): Managers {
   return capped
 }
 
-// What a change does to those who did not make it.
+// What a change does to the other managers.
 
 interface Conflict {
   readonly manager: Manager
@@ -325,7 +326,7 @@ interface Settled {
   readonly conflicts: Conflict[]
 }
 
-/** Takes from everybody but the writer what was changed or removed, and says what was taken as a conflict. */
+/** Takes what was changed or removed from all other managers, and returns what was taken as conflicts. */
 function settle(
   options: OwnershipOptions,
   before: Typed,
@@ -407,7 +408,7 @@ function applyOnce(options: ApplyOptions, applied: KubeObject, force: boolean): 
   return { kind: 'applied', object: toResult(options, live, pruned), managers: settled.managers }
 }
 
-/** The object to store: `live` itself, in its own words, when the difference is one that a struct does not hold. */
+/** The object to store: `live` itself when the two differ only in what a Go struct does not hold. */
 function toResult(options: ApplyOptions, before: Typed, after: Typed): KubeObject {
   const { live, applied } = options
   const value = toStored(options, after.value)
@@ -421,7 +422,7 @@ function ownedBy(options: OwnershipOptions, config: Typed): FieldSet {
   return recursiveDifference(toFieldSet(config.type, config.value), resetSet(options))
 }
 
-/** An object that nobody was said to own: all of it belongs to those who came before the first applier. */
+/** An object without managers: all of it belongs to `before-first-apply`. */
 function managersForApply(options: ApplyOptions, live: Typed): Managers {
   let managers: Managers
   try {
@@ -434,8 +435,8 @@ function managersForApply(options: ApplyOptions, live: Typed): Managers {
 }
 
 /**
- * Takes away what the applier owned and did not apply again, except what somebody else owns. Worked out by removing all
- * it ever owned and then seeing what has to stay, because an owner of a field keeps the containers of it alive.
+ * Takes away what the applier owned and did not apply again, except what another manager owns: everything it
+ * ever owned is removed, then what has to stay is added back, because the owner of a field keeps its containers.
  */
 function prune(options: OwnershipOptions, merged: Typed, managers: Managers, last: Manager): Typed {
   if (isEmpty(last.fields)) return merged
@@ -478,7 +479,7 @@ function namedSet(type: ObjectType, typed: Typed): FieldSet {
   return withNamedFields(type, toFieldSet(type, typed.value))
 }
 
-/** A fresh object starts from one in which nothing is set; the nulls of that one are nobody's words. */
+/** A new object starts from one in which nothing is set; the nulls of that one were not applied. */
 function dropUnsaid(object: object, applied: unknown): void {
   for (const [key, value] of Object.entries(object)) {
     const said = getOwn(applied, key)
@@ -552,8 +553,8 @@ function describeManager({ manager, subresource, operation, apiVersion }: Manage
   return `${JSON.stringify(manager)}${where}${how}`
 }
 
-// Objects that `kubectl apply` without `--server-side` made. Its annotation says what the same person applied, so
-// kubectl taking those fields over is not a conflict; and the annotation is kept up to date for the way back.
+// Objects that `kubectl apply` without `--server-side` made. Its annotation says what the same user applied, so
+// kubectl may take those fields over without a conflict; the annotation is kept up to date, so that users can go back.
 
 function conflictsBeyondLastApplied(options: ApplyOptions, conflicts: readonly Conflict[]): readonly Conflict[] {
   if (options.manager !== 'kubectl') return conflicts

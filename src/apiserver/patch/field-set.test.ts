@@ -181,7 +181,7 @@ describe('the wire', () => {
   })
 })
 
-describe('paths for people', () => {
+describe('paths in conflicts', () => {
   it.each<[readonly string[], string]>([
     [['f:spec', 'f:replicas'], '.spec.replicas'],
     [['f:spec', 'f:containers', 'k:{"name":"web"}', 'f:image'], '.spec.containers[name="web"].image'],

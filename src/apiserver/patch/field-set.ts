@@ -1,4 +1,4 @@
-// Sets of field paths: who owns what. A path is a list of steps, and a step is kept in the very text that
+// Sets of field paths, for field ownership. A path is a list of steps, and a step is kept in the very text that
 // `metadata.managedFields` uses for it: `f:name` for a field, `k:{"name":"x"}` for an item of a keyed list, `v:"x"` for
 // a member of a set, `i:0` for a place in a list. Two steps are the same when their texts are, so the texts must be
 // canonical: `toKeyStep` and `parseStep` see to that.
@@ -87,7 +87,7 @@ function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 }
 
-// Paths, as people read them in a conflict: `.spec.containers[name="web"].image`.
+// Paths, as a conflict shows them: `.spec.containers[name="web"].image`.
 
 export function describePath(path: Path): string {
   return path.map(describeStep).join('')
@@ -204,7 +204,7 @@ export function newBuilder(): FieldSetBuilder {
   return { members: new Set(), children: new Map() }
 }
 
-/** Nobody owns "the whole object": an empty path adds nothing. */
+/** No manager owns "the whole object": an empty path adds nothing. */
 export function insert(builder: FieldSetBuilder, path: Path): void {
   const last = path.at(-1)
   if (last === undefined) return

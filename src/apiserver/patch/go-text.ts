@@ -1,5 +1,5 @@
-// Values as Go prints them with %v. Several of Kubernetes' refusals quote a part of the patch in this form, and people
-// search for those sentences.
+// Values as Go prints them with %v. Several of Kubernetes' refusals quote a part of the patch in this form, and users
+// search for those messages.
 
 import { isObject } from '../object.ts'
 

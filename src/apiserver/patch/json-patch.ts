@@ -185,7 +185,7 @@ function toIndex(key: string, length: number): number {
   throw notApplicable(`Unable to access invalid index: ${key}: invalid index referenced`)
 }
 
-/** Moves can nest an object deeper than any body; everything after us recurses, so depth is checked without recursion. */
+/** Moves can nest an object deeper than any body. All later steps recurse, so depth is checked here, by a loop. */
 function assertShallow(value: JSONValue): void {
   let level: JSONValue[] = [value]
   for (let depth = 0; level.length > 0; depth++) {

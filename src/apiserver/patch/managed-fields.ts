@@ -1,4 +1,4 @@
-// `metadata.managedFields` as something to reckon with: one entry per manager, operation and subresource (and per
+// `metadata.managedFields`, decoded: one entry per manager, operation and subresource (and per
 // version, for updates), each with the set of fields it owns.
 
 import type { JSONObject, ManagedFieldsEntry } from '../object.ts'

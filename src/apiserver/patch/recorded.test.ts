@@ -1,8 +1,8 @@
 // What a real kube-apiserver 1.35.4 answered, step by step, and whether ours still comes to the same. Each line of the
-// recording is one request; the object it met is what the real server had answered before. `same` says what is compared.
-// It was filled in from what agreed when the recording was made, so this guards against change and proves no more: what
-// did not agree then is left out, mostly because a real server goes on to default, admit, allocate and validate, which
-// is not the business of this folder.
+// recording is one request; the object it met is what the real server had answered before. `same` says what is
+// compared. It was filled in from what agreed when the recording was made, so this guards against change and proves no
+// more: what did not agree then is left out, mostly because a real server goes on to default, admit, allocate and
+// validate, which is not the business of this folder.
 
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'

@@ -1,5 +1,6 @@
-// How the patch verbs say no. Kubernetes does not tell a client why a well-formed patch could not be applied (the
-// sentence below is all it gets), and answers faults inside a strategic merge with a bare 500; clients match on both.
+// The errors of the patch verbs. Kubernetes does not tell a client why a well-formed patch could not be applied (the
+// message below is all it gets), and answers faults inside a strategic merge with a 500 without a reason; clients match
+// on both.
 
 import { StatusError } from '../status.ts'
 

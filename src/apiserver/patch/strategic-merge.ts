@@ -1,7 +1,7 @@
 // Strategic merge patch: a merge patch that knows, from the kind's schema, which lists are really maps. It is what
 // `kubectl apply`, `edit`, `label`, `set` and `scale` send for built-in kinds, together with directives: `$patch`
-// (delete or replace), `$deleteFromPrimitiveList/F`, `$setElementOrder/F` and `$retainKeys`. Order matters to people, so
-// items named by the patch come in the patch's order and the others keep their place among them.
+// (delete or replace), `$deleteFromPrimitiveList/F`, `$setElementOrder/F` and `$retainKeys`. Items
+// named by the patch come in the patch's order, and the others keep their place among them.
 
 import { clone, getOwn, isObject, type JSONValue, setOwn } from '../object.ts'
 import { type Definitions, resolve, type Schema } from '../schema/schema.ts'

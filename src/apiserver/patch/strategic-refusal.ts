@@ -1,12 +1,12 @@
-// A strategic merge patch is turned into an object without being written as JSON in between, so what does not fit is
-// told in other words than a body's: those of the converter, beside the patch as it is once its directives are used up.
+// kube-apiserver converts a strategic merge patch to an object without JSON in between, so a value of the wrong type
+// gets another message than in a body: the converter's, with the patch as it is after its directives were applied.
 
 import { isObject } from '../object.ts'
 import { toGoText } from './go-text.ts'
 
 const orderPrefix = '$setElementOrder/'
 
-/** The patch as Go prints it. A list that came with an order was merged item by item and is gone, like all directives. */
+/** The patch as Go prints it, without directives and without lists that came with an order: those were merged. */
 export function toUsedUpPatch(patch: unknown): string {
   return toGoText(withoutDirectives(patch))
 }

@@ -1,7 +1,7 @@
-// Built-in objects as a real server holds them. There they are Go structs, and that shows in two ways. What is empty is
-// not there: an empty map of labels, a zero, a null say nothing and are not printed. And a struct inside a struct is
-// always there, even when nobody set anything in it: `spec`, `spec.strategy`, `spec.template.metadata`. It cannot be
-// added, so nobody comes to own it, while a field that may be absent is owned by who brought it.
+// Built-in objects as a real server holds them. There they are Go structs, and that shows in two ways. Empty
+// values are absent: an empty map of labels, a zero, a null are not printed. And a struct inside a struct is always
+// present, even when nothing in it is set: `spec`, `spec.strategy`, `spec.template.metadata`. It cannot be added, so no
+// manager owns it, while a field that may be absent is owned by the manager that added it.
 
 import { isObject, type JSONValue, setOwn } from '../object.ts'
 import { type Definitions, resolve, type Schema } from '../schema/schema.ts'
@@ -22,7 +22,7 @@ export function toZeroObject(schema: Schema, definitions: Definitions): JSONMap 
 }
 
 /**
- * The value of a built-in kind without what says nothing, and with the structs that are always there. Unknown fields
+ * The value of a built-in kind without empty values, and with the structs that are always there. Unknown fields
  * stay. The argument is not changed; parts of it that need no change are shared.
  */
 export function asStruct(value: JSONValue, schema: Schema, definitions: Definitions): JSONValue {
@@ -52,7 +52,7 @@ export function asStruct(value: JSONValue, schema: Schema, definitions: Definiti
   return result
 }
 
-/** An object of a custom kind, without what says nothing in its metadata. */
+/** An object of a custom kind, without empty values in its metadata. */
 export function withMetadataStruct(object: JSONValue): JSONValue {
   if (!isObject(object) || !isObject(object.metadata)) return object
   const kept: JSONMap = {}
@@ -73,7 +73,7 @@ function saysNothing(value: JSONValue, property: Schema): boolean {
   if (presence !== undefined) return false
   if (Array.isArray(value)) return value.length === 0
   if (isObject(value)) return property.type === 'object' && Object.keys(value).length === 0
-  // A word or number behind a reference is a type of its own, which knows better what nothing is.
+  // A scalar behind a reference is a type of its own (a quantity, a time), to which these zero values do not apply.
   return property.type !== undefined && (value === '' || value === 0 || value === false)
 }
 

@@ -170,7 +170,7 @@ describe('what the schema cannot hold', () => {
 })
 
 describe('a list that became atomic', () => {
-  it('is owned as a whole by those who owned parts of it', () => {
+  it('is owned as a whole by the managers that owned parts of it', () => {
     const set = toSet([
       ['f:spec', 'f:plain', 'v:"a"'],
       ['f:spec', 'f:whole', 'f:a'],

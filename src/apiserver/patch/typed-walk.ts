@@ -365,7 +365,7 @@ function groupByStep(list: ListType, items: JSONValue[], type: ObjectType): Map<
 
 // What is their merge?
 
-/** Everything of `live`, with what `config` says put over it. Nothing is removed; lists follow the order of `config`. */
+/** All of `live`, overwritten by what `config` sets. Nothing is removed; lists follow the order of `config`. */
 export function merge(type: ObjectType, live: JSONValue, config: JSONValue): JSONValue {
   return mergeAt(type.root, live, config, type) ?? {}
 }

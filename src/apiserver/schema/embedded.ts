@@ -1,4 +1,4 @@
-// An object inside an object (`x-kubernetes-embedded-resource`) says what it is and has sound metadata.
+// An object inside an object (`x-kubernetes-embedded-resource`) must have apiVersion, kind and valid metadata.
 
 import { at, child, type Fault, invalid, required } from '../faults.ts'
 import { checkLabels } from '../metadata.ts'

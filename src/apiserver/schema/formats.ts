@@ -84,7 +84,7 @@ function isDateTime(text: string): boolean {
   return parts !== null && Number(parts[1]) <= 23 && Number(parts[2]) <= 59 && Number(parts[3]) <= 59
 }
 
-/** Leading zeros are accepted in IPv4, as they were when the format was born. */
+/** Leading zeros are accepted in IPv4, as they were when the format was introduced. */
 function isIPSloppy(text: string): boolean {
   return isIP(text.replace(/(^|[.:])0+(?=\d)/g, '$1')) !== 0 && !text.includes('%')
 }

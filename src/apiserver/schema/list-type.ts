@@ -1,4 +1,4 @@
-// Lists that are sets or maps hold no twins. The fault stands at the second of them; a third is not mentioned.
+// Lists that are sets or maps hold no duplicates. The fault is reported at the second of them; a third is not reported.
 
 import { stringify } from '../../json.ts'
 import { at, child, duplicate, type Fault, invalid } from '../faults.ts'

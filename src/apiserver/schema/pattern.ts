@@ -1,6 +1,6 @@
 // Regular expressions with Go's meaning (RE2) and Go's promise: the time to match grows with the length of the text and
-// nothing else. A pattern comes from whoever writes a CustomResourceDefinition, so a backtracking engine would let one
-// object of a few dozen characters hold the whole server.
+// nothing else. Patterns come from the authors of CustomResourceDefinitions, and with a backtracking engine one object
+// of a few dozen characters could block the whole server.
 
 import { RE2JS } from 're2js'
 

@@ -1,4 +1,4 @@
-// Pruning: what a schema does not name does not reach the store. The same walk, without removing, finds the unknown
+// Pruning: fields that a schema does not name are not stored. The same walk, without removing, finds the unknown
 // fields that `fieldValidation` reports.
 
 import { isObject } from '../object.ts'
@@ -90,7 +90,7 @@ function pruneEmbeddedMeta(
   }
 }
 
-/** A null where none may be and no default waits for it is the same as nothing; it goes without a word. */
+/** A null that is not allowed and has no default is dropped silently. */
 export function pruneNulls(value: unknown, node: Node | undefined): void {
   if (Array.isArray(value)) {
     for (const item of value) pruneNulls(item, node?.items)

@@ -99,7 +99,7 @@ describe('validation', () => {
       { a: 'now' },
       ['spec.a: Invalid value: "now": spec.a in body must be of type date-time: "now"'],
     ],
-    ['a format nobody knows is ignored', object({ a: { type: 'string', format: 'poem' } }), { a: 'x' }, []],
+    ['an unknown format is ignored', object({ a: { type: 'string', format: 'poem' } }), { a: 'x' }, []],
     [
       'int-or-string takes neither list nor boolean',
       object({ a: { 'x-kubernetes-int-or-string': true } }),

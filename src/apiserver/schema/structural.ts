@@ -1,5 +1,5 @@
-// One schema, made ready once, asked many times: what it does not know, what it fills in, what it finds wrong. Custom
-// kinds are pruned, defaulted and validated by it; built-in kinds ask it for unknown fields and wrong JSON types.
+// One schema, compiled once and used many times. Custom kinds are pruned, defaulted and validated by it; built-in kinds
+// use it to find unknown fields and wrong JSON types.
 
 import { compileRules } from '../cel/rules.ts'
 import { type Fault, type FaultType, invalid } from '../faults.ts'
@@ -79,7 +79,7 @@ function custom(root: Node, meta: Node): CompiledSchema {
 
   function withInvariants(faults: Fault[], object: KubeObject, old: KubeObject | undefined): Fault[] {
     faults.push(...checkEmbedded(object, root))
-    // A list that already held twins may keep them: the object must stay editable.
+    // A list that already held duplicates may keep them: the object must stay editable.
     if (old === undefined || checkListTypes(old, root).length === 0) faults.push(...checkListTypes(object, root))
     if (rules === undefined) return faults
     if (faults.some(fault => blocking.has(fault.type))) faults.push(unchecked)

@@ -1,5 +1,5 @@
 // Validation: every fault of a value against its schema, in the words of kube-apiserver's OpenAPI validator. Its habits
-// are kept because people search for its sentences: the path inside the message (`spec.a in body ...`), a failed
+// are kept because users search for its messages: the path inside the message (`spec.a in body ...`), a failed
 // anyOf/oneOf told at `<nil>` beside the faults of the closest alternative, and "closest" meaning most checks passed.
 //
 // On update a part that did not change is not judged again (ratcheting): tightening a schema must not lock the objects

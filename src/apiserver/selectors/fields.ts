@@ -1,5 +1,5 @@
-// Field selectors: `metadata.name=x,status.phase!=Running`. Only fields that the kind declares can be selected; asking
-// for another one is refused by name, so that nobody takes an unfiltered answer for a filtered one.
+// Field selectors: `metadata.name=x,status.phase!=Running`. Only fields that the kind declares can be selected; any
+// other field is refused by name, so that a client never takes an unfiltered answer for a filtered one.
 
 import { quote } from '../faults.ts'
 import type { ServedKind } from '../kinds/kind.ts'

@@ -131,7 +131,7 @@ describe('label selectors as objects', () => {
     expect(selector.matches(undefined)).toBe(false)
   })
 
-  it('refuse an operator nobody knows', () => {
+  it('refuse an unknown operator', () => {
     expect(() => fromLabelSelectorObject({ matchExpressions: [{ key: 'a', operator: 'Like' }] })).toThrow(
       '"Like" is not a valid label selector operator',
     )

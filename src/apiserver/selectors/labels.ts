@@ -1,6 +1,6 @@
 // Label selectors: the text form of `labelSelector=` and the object form of `spec.selector`, both turned into one list
-// of requirements that all must hold. What the text form refuses, it refuses in the words Kubernetes uses, because
-// clients show them to people and tests compare them.
+// of requirements that all must hold. The text form is refused with Kubernetes' messages, because clients show them
+// to users and tests compare them.
 
 import { at, describeFault, type Fault, invalid, quote } from '../faults.ts'
 import { checkLabelValue, checkQualifiedName } from '../names.ts'
@@ -28,7 +28,7 @@ export interface LabelSelectorObject {
 const everyLabel: LabelSelector = { requirements: [], matches: () => true }
 const noLabel: LabelSelector = { requirements: [], matches: () => false }
 
-/** Why a selector cannot be understood; the message is for people. */
+/** Why a selector cannot be understood; the message is for users. */
 export class SelectorError extends Error {
   override readonly name = 'SelectorError'
 }
@@ -329,7 +329,7 @@ class Parser {
           throw new SelectorError(`found '${next.text}', expected: ',' or ')'`)
         }
       } else if (values.size === 0 || next.type === ')' || next.type === ',') {
-        values.add('') // a comma with nothing before or behind it stands beside an empty value
+        values.add('') // a comma with nothing before or after it is next to an empty value
       }
       if (next.type !== ')') continue
       this.#take()

@@ -34,7 +34,7 @@ export interface Columns {
   readonly conditions?: (object: KubeObject) => RowCondition[] | undefined
 }
 
-/** The columns of a built-in kind; kinds that nobody gave columns show when they were made. */
+/** The columns of a built-in kind; a kind without columns of its own shows name and creation time. */
 export function columnsOf(kind: { readonly group: string; readonly kind: string }): Columns {
   return builtin.get(`${kind.group}/${kind.kind}`) ?? nameAndCreation
 }

@@ -6,7 +6,7 @@ const m = 60 * s
 const h = 60 * m
 const d = 24 * h
 
-describe('durations for people', () => {
+describe('durations', () => {
   it.each([
     [-2 * s, '<invalid>'],
     [-1 * s, '0s'],

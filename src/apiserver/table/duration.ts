@@ -1,4 +1,4 @@
-// How long ago, for people: two units at most, and fewer the longer it is.
+// A duration as `kubectl get` shows it: two units at most, and coarser the longer it is.
 
 const second = 1_000
 const minute = 60 * second

@@ -1,4 +1,4 @@
-// Reading fields of objects whose shape nobody has checked for us: what is absent or of another type reads as empty.
+// Reading fields of unchecked objects: what is absent or of another type reads as empty.
 
 import { getOwn, isObject } from '../object.ts'
 

@@ -1,4 +1,4 @@
-// A pod in one line. Its status is the most telling reason any of its containers gives, so that a person sees
+// A pod in one line. Its status is the most telling reason any of its containers gives, so that users see
 // `CrashLoopBackOff` or `Init:1/2` and not just `Running` or `Pending`.
 
 import type { KubeObject } from '../object.ts'

@@ -67,7 +67,7 @@ export function parseIncludeObject(value: string | null): IncludeObject {
   throw badRequest(`Unable to convert to Table as requested: ${why}`)
 }
 
-/** Only what can be read can be shown as a table; reviews and other answers of the moment cannot. */
+/** Only kinds that can be read have tables; access reviews and the like do not. */
 export function hasTable(kind: ServedKind): boolean {
   return kind.verbs.includes('get') || kind.verbs.includes('list')
 }

@@ -1,4 +1,5 @@
-// Server-side apply: the client says what it wants to be true and owns exactly that. Creates what is not there.
+// Server-side apply: the client sends the fields it wants and owns exactly those. Creates an object that does not
+// exist.
 
 import type { Answer, Call, World } from '../call.ts'
 import { isObject, type JSONValue, type KubeObject } from '../object.ts'

@@ -1,6 +1,6 @@
 // One way to change a stored object, for update, patch, apply and the server's own controllers alike: read, let the
-// caller make the new object from the old, admit, check, write under the version that was read. When somebody was
-// quicker, it all happens again on what they wrote, unless the client named the version it had in mind.
+// caller make the new object from the old, admit, check, write under the version that was read. When another
+// write came first, all of this is repeated on its result, unless the client named the version it wants to change.
 
 import type { Entry } from '../../store/store.ts'
 import type { Answer, Call, World } from '../call.ts'
@@ -47,7 +47,7 @@ export async function changeObject(call: Call, world: World, change: ChangeReque
   throw conflict(call.resource, name, modifiedMeanwhile)
 }
 
-/** Undefined when somebody else was quicker: then there is something to change after all. */
+/** Undefined when another client created the object first: then there is an object to change after all. */
 async function makeInstead(call: Call, { otherwise }: ChangeRequest): Promise<Answer | undefined> {
   if (otherwise === undefined) throw notFound(call.resource, call.request.name)
   try {
@@ -58,7 +58,7 @@ async function makeInstead(call: Call, { otherwise }: ChangeRequest): Promise<An
   }
 }
 
-/** Undefined when somebody changed the object meanwhile. */
+/** Undefined when the object was changed meanwhile. */
 async function tryChange(call: Call, world: World, change: ChangeRequest, entry: Entry): Promise<Answer | undefined> {
   const { options } = change
   const old = await atCallVersion(call, entry)
@@ -107,7 +107,7 @@ async function write(
   refuseChangedKind(call, world)
   if (shouldVanish(call, object, old)) {
     const { ok } = await world.store.delete(key(entry), entry.revision, encode)
-    // As on a real server, the answer knows nothing of the version in which it went.
+    // As on a real server, the answer does not show the revision of the delete.
     return ok ? { type: 'object', code: 200, object: withVersion(object, entry) } : undefined
   }
   const result = await world.store.update(key(entry), entry.revision, encode)

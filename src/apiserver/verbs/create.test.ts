@@ -4,7 +4,7 @@ import { aConfigMap, aPod, aWidget, configMaps, define, pods, widgets } from '..
 import { aWorld } from '../../../test/harness/world.ts'
 
 describe('creating', () => {
-  test('gives an object its uid, its version, its birthday and, if custom, its first generation', async () => {
+  test('gives an object its uid, its version, its creation time and, if custom, its first generation', async () => {
     const world = await aWorld()
     await define(world)
     const made = ok(await world.admin.create(widgets(), aWidget('one', { size: 1 })))
@@ -68,7 +68,7 @@ describe('creating', () => {
     expect(metadata.selfLink).toBeUndefined()
   })
 
-  test('a status that comes along with a new object is dropped where status has a door of its own', async () => {
+  test('a status that comes along with a new object is dropped where status is a subresource', async () => {
     const world = await aWorld()
     await define(world, { subresources: { status: {} } })
     const made = ok(await world.admin.create(widgets(), { ...aWidget('one'), status: { ready: true } }))

@@ -1,4 +1,4 @@
-// Deletecollection: every object of a list, deleted one by one; one that is gone already is as good as deleted.
+// Deletecollection: every object of a list, deleted one by one; one that is gone already counts as deleted.
 
 import type { Answer, Call, World } from '../call.ts'
 import { decodeEntry } from '../objects.ts'

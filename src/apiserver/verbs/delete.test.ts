@@ -15,7 +15,7 @@ import { aWorld } from '../../../test/harness/world.ts'
 const hold = 'example.com/hold'
 
 describe('deleting', () => {
-  test('an object with nothing to wait for is gone at once, and says who it was', async () => {
+  test('an object with nothing to wait for is gone at once, and the answer names it', async () => {
     const world = await aWorld()
     const made = ok(await world.admin.create(configMaps(), aConfigMap('one')))
     expect(await world.admin.delete(`${configMaps()}/one`)).toMatchObject({

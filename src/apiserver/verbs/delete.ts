@@ -1,5 +1,6 @@
-// Delete: an object with nothing left to wait for goes at once. Otherwise it is marked, and goes when its finalizers are
-// gone and its grace is over. How dependants fare is written down as a finalizer that the garbage collector answers to.
+// Delete: an object with nothing left to wait for goes at once. Otherwise it is marked, and goes when its finalizers
+// are gone and its grace is over. What becomes of dependants is written as a finalizer that the garbage collector
+// removes.
 
 import type { Entry } from '../../store/store.ts'
 import { decodeBody } from '../body.ts'
@@ -69,7 +70,7 @@ interface Marked {
   readonly goesNow: boolean
 }
 
-/** The object as it waits for its end, or as it is last seen: one that may be given time says that it had none. */
+/** The object marked for deletion. One that goes now is marked too if its kind has a grace period, which is then 0. */
 function mark(call: Call, world: World, stored: KubeObject, options: DeleteOptions): Marked {
   const rule = deletionRule(call.served.kind)
   const object = clone(stored)

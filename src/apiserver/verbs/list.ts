@@ -122,7 +122,7 @@ function continueExpired(inconsistentToken: string): StatusError {
   return error
 }
 
-/** The token is bound to nothing secret: it is a place in an order, and the path decides which order. */
+/** The token holds no secret: it is a position in the order of keys, and the path decides which keys. */
 function encodeContinue(lastKey: string, revision: number): string {
   const token = { v: 'meta.k8s.io/v1', rv: revision, start: `${lastKey}\u0000` }
   return Buffer.from(JSON.stringify(token)).toString('base64url')

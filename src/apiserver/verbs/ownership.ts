@@ -1,4 +1,4 @@
-// Who wrote which field: the server's side of `metadata.managedFields`.
+// Field ownership on each write: the server's side of `metadata.managedFields`.
 
 import type { Call, World } from '../call.ts'
 import { type KubeObject, toAPIVersion } from '../object.ts'
@@ -28,7 +28,7 @@ export function ownershipOptions(call: Call, world: World, options: WriteOptions
   }
 }
 
-/** Each door owns its own part: through the main resource nobody comes to own status, and the other way round. */
+/** A write to the main resource does not own `status`, and a write to the status subresource owns nothing else. */
 function resetFields({ served, request }: Call): string[][] {
   if (request.subresource === 'status') {
     return served.kind.kind === 'Deployment' && !served.kind.isCustom ? [['spec'], ['metadata', 'labels']] : [['spec']]

@@ -1,4 +1,4 @@
-// Patch: four languages for saying what to change. Each makes the wanted object from the stored one; everything after
+// Patch: four formats. Each makes the wanted object from the stored one; everything after
 // that is an update like any other.
 
 import { JSONSyntaxError, parseJSON, stringify } from '../../json.ts'
@@ -125,12 +125,12 @@ function refuseOtherKind(kind: ServedKind, result: Record<string, unknown>, refu
   throw invalidObject(kind, String(metadata.name ?? ''), [fault])
 }
 
-/** What a patch makes of an object is shown whole when it is no object of its kind any more. */
+/** A patched object that no longer fits its kind is shown whole in the error. */
 function unfit(result: unknown, why: string): StatusError {
   return invalidObject({ group: '', kind: '' }, '', [invalid('patch', stringify(result), why)])
 }
 
-/** A custom object has no struct that would give its fields an order of their own: they are sorted wherever printed. */
+/** A custom object has no Go struct that would order its fields, so kube-apiserver prints them sorted. */
 function inOrder(value: JSONValue): JSONValue {
   if (Array.isArray(value)) return value.map(inOrder)
   if (!isObject(value)) return value
@@ -139,7 +139,7 @@ function inOrder(value: JSONValue): JSONValue {
   return sorted
 }
 
-/** A strategic patch is shown itself, not what it makes. */
+/** For a strategic patch the error shows the patch, not the patched object. */
 function unfitPatch(patch: JSONValue, why: string): StatusError {
   return invalidObject({ group: '', kind: '' }, '', [invalid('patch', toUsedUpPatch(patch), toConverterText(why))])
 }

@@ -1,4 +1,4 @@
-// What happens to an object between a client's wish and the store: fields only the server sets, defaults, checks.
+// What happens to an object between the client's request and the store: fields only the server sets, defaults, checks.
 // The same rules for every kind; what is particular comes from its `Behaviour`.
 
 import { refuseWrongTypes } from '../body.ts'
@@ -25,7 +25,7 @@ export function applyDefaults({ served }: Call, object: KubeObject): void {
   served.compiled.applyDefaults(object)
 }
 
-/** `labels: {}` says nothing, and nothing is what is stored. */
+/** `labels: {}` is stored as no labels. */
 function dropEmptyMetadata({ metadata }: KubeObject): void {
   for (const [field, value] of Object.entries(metadata)) {
     const isEmpty = value === null || value === '' || (typeof value === 'object' && Object.keys(value).length === 0)
@@ -83,7 +83,7 @@ function kindOfFaults(kind: ServedKind): { group: string; kind: string } {
   return kind.group === 'events.k8s.io' && !kind.isCustom ? { group: '', kind: kind.kind } : kind
 }
 
-/** A create or an update through the main resource cannot touch the status, where status has a door of its own. */
+/** A create or an update through the main resource cannot change the status, where status is a subresource. */
 export function dropStatus(kind: ServedKind, object: KubeObject): void {
   if (hasSubresource(kind, 'status') && kind.isCustom) delete object.status
 }
@@ -95,7 +95,7 @@ export function prepareChange(call: Call, world: World, object: KubeObject, old:
   keepSystemFields(object, old)
   if (subresource === '' || subresource === 'scale' || subresource === 'approval')
     kind.behaviour.prepareForUpdate?.(object, old, contextOf(call, world))
-  // Where a pod runs is no wish of its author.
+  // A binding does not change what the pod's author wants.
   if (hasGeneration(kind) && subresource !== 'binding') growGeneration(kind, object, old)
   if (!kind.isCustom) refuseWrongTypes(call.served, object)
   const faults = [
@@ -122,7 +122,7 @@ function pathNames(kind: ServedKind): ServedKind {
   return { ...kind, behaviour: { ...kind.behaviour, nameRule: 'path-segment' } }
 }
 
-/** Each door changes its own part: `status` and `approval` change status, the main resource everything else. */
+/** `status` and `approval` change the status, the main resource everything else. */
 function keepWhatIsNotAsked(kind: ServedKind, subresource: string, object: KubeObject, old: KubeObject): void {
   if (subresource === 'status' || subresource === 'approval') {
     const { managedFields } = object.metadata

@@ -1,4 +1,4 @@
-// Reviews: questions put as objects. They are answered from what the server knows, and never stored.
+// TokenReview, SubjectAccessReview and their relatives: questions sent as objects. They are answered and never stored.
 
 import { answerSelfSubjectReview, answerTokenReview } from '../authn/reviews.ts'
 import {

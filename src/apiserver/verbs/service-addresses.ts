@@ -1,6 +1,5 @@
-// A service's address and ports are the cluster's to give: each cluster IP and each node port belongs to one service at
-// a time. They are chosen by looking at every stored service, and kept in mind until the write that takes them is done,
-// so two creates at once never choose alike.
+// Cluster IPs and node ports of services: each belongs to one service at a time. They are chosen by looking at every
+// stored service, and reserved until the write that takes them is done, so two creates at once never choose the same.
 
 import { type Fields, items, text, texts } from '../builtin/fields.ts'
 import type { Call, World } from '../call.ts'
@@ -9,7 +8,7 @@ import { isObject, type KubeObject } from '../object.ts'
 import { listObjects } from '../objects.ts'
 import { invalidObject } from '../status.ts'
 
-/** 10.96.0.0/16; the first 256 are left to those who ask for an address by name, for as long as others are free. */
+/** 10.96.0.0/16; the first 256 are kept for services that name their address, as long as others are free. */
 const clusterNetwork = '10.96.'
 const clusterSize = 65_536
 const clusterFirst = 256
@@ -19,7 +18,7 @@ const portFirst = 30_086
 
 const promised = new WeakMap<World['store'], Set<string>>()
 
-/** Fills in what the service lacks, or refuses what is taken. The promise is to be let go once the write is done. */
+/** Fills in what the service lacks, or refuses what is taken. Returns what ends the reservation after the write. */
 export function reserveAddresses(call: Call, world: World, service: KubeObject, old?: KubeObject): () => void {
   const spec = service.spec
   const isService = call.resource.group === '' && call.resource.plural === 'services' && call.request.subresource === ''

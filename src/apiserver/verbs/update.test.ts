@@ -87,7 +87,7 @@ describe('updating', () => {
     expect((await world.admin.patch(`${configMaps()}/one`, {})).code).toBe(404)
   })
 
-  test('keeps birthday, uid and the time of deletion, whatever the client sends', async () => {
+  test('keeps creation time, uid and deletion time, whatever the client sends', async () => {
     const world = await aWorld()
     await define(world)
     const made = ok(await world.admin.create(widgets(), aWidget('one', {}, { finalizers: ['example.com/hold'] })))
@@ -106,7 +106,7 @@ describe('updating', () => {
 })
 
 describe('status', () => {
-  test('each door changes its own half', async () => {
+  test('the status subresource changes the status, the main resource the rest', async () => {
     const world = await aWorld()
     await define(world, { subresources: { status: {} } })
     ok(await world.admin.create(widgets(), aWidget('one', { size: 1 })))
@@ -127,7 +127,7 @@ describe('status', () => {
     expect(byStatus.metadata.annotations).toBeUndefined()
   })
 
-  test('without a door of its own status is a field like any other', async () => {
+  test('that is no subresource is a field like any other', async () => {
     const world = await aWorld()
     await define(world)
     ok(await world.admin.create(widgets(), { ...aWidget('one'), status: { ready: false } }))
@@ -136,7 +136,7 @@ describe('status', () => {
     expect((await world.admin.patch(`${widgets()}/one/status`, { status: {} })).code).toBe(404)
   })
 
-  test('of a pod cannot be changed through its main door, nor its spec through the status', async () => {
+  test('of a pod cannot be changed through the main resource, nor its spec through the status', async () => {
     const world = await aWorld()
     ok(await world.admin.create(pods(), aPod('one')))
     const path = `${pods()}/one`

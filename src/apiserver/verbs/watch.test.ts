@@ -137,7 +137,7 @@ describe('bookmarks', () => {
     })
   })
 
-  test('come once a minute when something happened elsewhere, and only to who asked', async () => {
+  test('come once a minute when something happened elsewhere, and only to clients that asked', async () => {
     const world = await aWorld()
     const from = `resourceVersion=${world.store.revision}`
     const asked = await world.admin.watch(`${configMaps()}?${from}&allowWatchBookmarks=true`)

@@ -109,7 +109,7 @@ function deliver(stream: WatchStream, selection: Selection, change: Change): voi
   const does = type === 'put' && selection.matches(objects.current)
   if (does) return stream.send({ type: did ? 'MODIFIED' : 'ADDED', entry })
   if (!did || previous === undefined) return
-  // The watcher sees the object as it last matched, at the version of the change that took it away.
+  // The client sees the object as it last matched, at the version of the change that no longer matches.
   if (type === 'delete') return stream.send({ type: 'DELETED', entry })
   stream.send({
     type: 'DELETED',
@@ -122,7 +122,7 @@ function restamp(previous: Change['entry'], revision: number): Buffer {
   return Buffer.from(text.replace(`"resourceVersion":"${previous.revision}"`, `"resourceVersion":"${revision}"`))
 }
 
-/** Zero is no wish. No timer counts further than a month, and no watch should. */
+/** Zero means that none was asked for. No timer counts further than a month, and no watch should. */
 function readTimeoutMs(query: URLSearchParams, random: () => number): number {
   const asked = readInteger(query, 'timeoutSeconds') ?? 0
   const seconds = asked === 0 ? watchSecondsDefaultMin * (1 + random()) : Math.max(asked, 0)

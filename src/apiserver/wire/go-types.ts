@@ -1,5 +1,5 @@
-// A built-in object whose JSON does not fit its type never becomes an object on a real server: decoding stops at the
-// first field of a wrong type and says so in the words of Go's JSON package. A null fits everywhere.
+// A real server does not decode a built-in object with a field of the wrong JSON type: decoding stops at the first such
+// field, with the message of Go's JSON package. A null is accepted everywhere.
 
 import { builtinDefinitions } from '../builtin/types.ts'
 import { isObject } from '../object.ts'

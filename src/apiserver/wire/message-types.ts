@@ -1,4 +1,4 @@
-// A schema of a built-in type read as what Go has behind it: a struct whose fields have protobuf numbers, kinds of value
+// The Go type behind the schema of a built-in type: a struct whose fields have protobuf numbers, kinds of value
 // and rules for when they are printed. Compiled once per type; types may contain themselves.
 
 import { type Definitions, refTo, type Schema } from '../schema/schema.ts'

@@ -1,6 +1,6 @@
-// Which fields of a built-in object are shown. Kubernetes keeps built-in objects as Go structs, so what a user wrote is
-// not what a user reads: an empty list disappears, an empty `resources` appears, a null is nothing. Clients compare and
-// patch what they read, so the same rules hold here, whichever way the object arrived.
+// Which fields of a built-in object are shown. Kubernetes keeps built-in objects as Go structs, so a user reads back
+// something else than they wrote: an empty list disappears, an empty `resources` appears, a null is dropped. Clients
+// compare and patch what they read, so the same rules hold here, whichever way the object arrived.
 
 import { isObject, setOwn } from '../object.ts'
 import type { Field, MessageType, ValueType } from './message-types.ts'
@@ -86,7 +86,7 @@ function zeroOf(type: ValueType): unknown {
   return object
 }
 
-/** What a field without a rule of its own leaves out: scalars and collections that say nothing. Messages say they exist. */
+/** What a field without a rule of its own leaves out: zero scalars and empty collections, but no empty message. */
 function isZero(value: unknown, type: ValueType): boolean {
   switch (type.is) {
     case 'string':

@@ -1,4 +1,4 @@
-// Kubernetes' protobuf: four bytes that say so, an envelope with apiVersion and kind, and the object inside. Reading and
+// Kubernetes' protobuf: four magic bytes, an envelope with apiVersion and kind, and the object inside. Reading and
 // writing follow the type tables, so there is no generated code; every length is checked against what is there before
 // it is used, and nesting is bounded.
 
@@ -37,7 +37,7 @@ export function decodeProtobuf(bytes: Buffer, definitions: Definitions): KubeObj
   return object as KubeObject
 }
 
-/** The counterpart: what a client that accepts nothing but protobuf is answered. Undefined when the kind has no type. */
+/** The answer to a client that accepts only protobuf. Undefined when the kind has no type. */
 export function encodeProtobuf(object: KubeObject, definitions: Definitions): Buffer | undefined {
   const type = typeOfKind(object.apiVersion, object.kind, definitions)
   if (type === undefined) return undefined

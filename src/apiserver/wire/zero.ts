@@ -1,8 +1,8 @@
-// What a scalar is that nobody wrote: Go has no other way to say that there is none.
+// The zero value of a scalar: Go has no other way to say that none was set.
 
 import type { ValueType } from './message-types.ts'
 
-/** Undefined for what is no scalar, or has a form of its own for nothing. */
+/** Undefined for types without such a zero value. */
 export function zeroScalar(type: ValueType): '' | 0 | false | '0' | undefined {
   switch (type.is) {
     case 'string':

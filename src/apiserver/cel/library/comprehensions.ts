@@ -1,4 +1,4 @@
-// Loops with two variables (`map.all(key, value, ...)`, `list.all(index, item, ...)`) and the macros of optional values.
+// Loops with two variables (`map.all(key, value, ...)`, `list.all(index, item, ...)`) and macros of optional values.
 
 import { type Environment, Optional } from '@marcbachmann/cel-js'
 import type { Checker, Evaluator, MacroCall, Scope, Tree, Type } from '../engine.ts'

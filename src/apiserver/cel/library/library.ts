@@ -1,4 +1,4 @@
-// What a library of CEL functions is to the environment that loads it.
+// Helpers to define a library of CEL functions in an environment.
 
 import { type Environment, EvaluationError } from '@marcbachmann/cel-js'
 
@@ -32,7 +32,7 @@ export function defineType<T>(
   neverNull(environment, name)
 }
 
-/** Values of this type may be compared with null, and are never it. */
+/** Values of this type may be compared with null, and are never equal to it. */
 export function neverNull(environment: Environment, type: string): void {
   environment.registerOperator(`${type} == null`, () => false)
 }

@@ -1,4 +1,4 @@
-// Lists and sets: order, sums, extremes, and what one list has of another.
+// Lists and sets: order, sums, minimum and maximum, and how two lists overlap.
 
 import { Duration } from '@marcbachmann/cel-js/evaluator'
 import { define, defineNamespace, fail, type Library, toArray } from './library.ts'

@@ -1,4 +1,4 @@
-// IP addresses, CIDRs and URLs. Addresses are read as strictly as Go does, and an IPv4 address in IPv6 clothes is
+// IP addresses, CIDRs and URLs. Addresses are read as strictly as Go does, and an IPv4 address in IPv6 form is
 // refused: two texts for one address would defeat every rule that compares them.
 
 import {
@@ -120,7 +120,7 @@ function isLinkLocalMulticast(ip: IP): boolean {
   return ip.family === 4 ? ip.w3 >>> 8 === 0xe00000 : ip.w0 >>> 16 === 0xff02
 }
 
-/** Neither unspecified, loopback, multicast, link-local nor broadcast: Go's notion, which counts private addresses in. */
+/** Neither unspecified, loopback, multicast, link-local nor broadcast. As in Go, private addresses count. */
 function isGlobalUnicast(ip: IP): boolean {
   const isBroadcast = ip.family === 4 && ip.w3 >>> 0 === 0xffffffff
   return !(isBroadcast || isUnspecified(ip) || isLoopback(ip) || isMulticast(ip) || isLinkLocal(ip))

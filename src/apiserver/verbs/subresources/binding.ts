@@ -1,4 +1,4 @@
-// Binding: a scheduler says where a pod runs. It is a write to the pod that only this door allows.
+// Binding: a scheduler says where a pod runs. It sets `spec.nodeName`, which no other request may change.
 
 import { readObject } from '../../body.ts'
 import type { Answer, Call, World } from '../../call.ts'
@@ -34,7 +34,7 @@ export async function bindPod(call: Call, world: World): Promise<Answer> {
     options,
     optionsKind: 'UpdateOptions',
     transform: pod => assign(podCall, world, pod, binding, node),
-    // Nobody comes to own where a pod runs.
+    // No manager owns `spec.nodeName`.
     record: () => {},
   })
   const status: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 }

@@ -1,4 +1,4 @@
-// The kind that travels in the body of a subresource when it is not the parent's own: a Binding, a Scale, a TokenRequest.
+// The kind of a subresource's body when it is not the parent's own: a Binding, a Scale, a TokenRequest.
 
 import { builtinDefinitions, builtinSchema } from '../../builtin/types.ts'
 import type { Call } from '../../call.ts'

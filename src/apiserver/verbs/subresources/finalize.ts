@@ -1,4 +1,4 @@
-// `namespaces/NAME/finalize`: the one door through which `spec.finalizers` of a namespace changes.
+// `namespaces/NAME/finalize`: the only subresource that changes `spec.finalizers` of a namespace.
 
 import { readObject } from '../../body.ts'
 import type { Answer, Call, World } from '../../call.ts'

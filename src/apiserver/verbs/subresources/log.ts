@@ -1,5 +1,5 @@
-// `pods/NAME/log`: what a container printed is kept by the node it ran on. A pod that is on no node has printed nothing,
-// which is an answer; for one that is on a node there is nobody here to ask.
+// `pods/NAME/log`: what a container printed is kept by the node it ran on. A pod without a node has printed nothing, so
+// its log is empty; for a pod on a node there is no kubelet to ask.
 
 import type { Answer, Call, World } from '../../call.ts'
 import { getOwn, type KubeObject } from '../../object.ts'
