@@ -2,8 +2,13 @@
 // are kept as they always were: 422 for a spec that is wrong in itself, 400 for a change that does not fit what is held,
 // 403 for faults of Cluster API's own kinds.
 
-import type { JSONPatchOperation } from '../kube/client.ts'
 import { describeFault, describeFaults, type Fault } from './fault.ts'
+
+/** RFC 6902. */
+export type JSONPatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
 
 export type Ruling =
   | {

@@ -17,6 +17,7 @@ import { type CapiWorld, createCaches, keyOfClaim } from '../controllers/capi/wo
 import { othersAt } from '../controllers/office/disputes.ts'
 import { Ledger, type Showing } from '../controllers/office/ledger.ts'
 import { isInScope, type Scope } from '../controllers/office/scope.ts'
+import { Sources } from '../controllers/office/sources.ts'
 import { findPool, followHolds, readPool } from '../controllers/office/views.ts'
 import { parseIP } from '../ip/address.ts'
 import { firstIP } from '../ip/cidr.ts'
@@ -37,7 +38,7 @@ export interface Listed {
   readonly namespaces: readonly KubeObject[]
 }
 
-type World = Pick<CapiWorld, 'ledger' | 'caches' | 'random' | 'moved'>
+type World = Pick<CapiWorld, 'ledger' | 'caches' | 'sources' | 'random' | 'moved'>
 
 export interface Forecast {
   readonly verdicts: readonly Verdict[]
@@ -66,6 +67,7 @@ export function forecast(listed: Listed, scope: Scope): Forecast {
 function worldOf(listed: Listed): World {
   const caches = createCaches()
   const ledger = new Ledger()
+  const sources = new Sources(caches)
   followHolds(caches, ledger)
   followShown(caches, ledger)
   // Pools first: an address shows only once it is known in which space.
@@ -75,7 +77,7 @@ function worldOf(listed: Listed): World {
   caches.reports.replace(listed.reports, '')
   caches.clusters.replace(listed.clusters, '')
   caches.namespaces.replace(listed.namespaces, '')
-  return { caches, ledger, random: () => 0, moved: { isLeaving: isMarkedForMove } }
+  return { caches, ledger, sources, random: () => 0, moved: { isLeaving: isMarkedForMove } }
 }
 
 function judgeReport(object: KubeObject, scope: Scope, world: World): Verdict | undefined {

@@ -25,11 +25,7 @@ export function readinessOf([office, ...desks]: readonly Told[], problems: reado
 
 const deskLines = ({ name, reasons }: Told): string[] => reasons().map(reason => `desk ${name} waits: ${reason}`)
 
-export function healthPage(
-  path: string,
-  readiness: () => Readiness,
-  domains: readonly Told[],
-): Page | undefined {
+export function healthPage(path: string, readiness: () => Readiness, domains: readonly Told[]): Page | undefined {
   if (path === '/healthz' || path === '/livez') return { body: 'ok' }
   if (path === '/readyz') return toPage(readiness())
   const domain = domains.find(({ name }) => path === `/readyz/${name}`)

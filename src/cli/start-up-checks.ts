@@ -2,13 +2,13 @@
 // nothing is missing; each thing that is missing is logged once, with what to do about it, and once more when it is available.
 // A desk that lacks something it needs waits; the others work. A process in which no desk can work does not stand for election.
 
+import type { UsedKind } from '../controllers/component.ts'
 import { isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import { defineKind, type Kind, type KubeObject, nameOfKind } from '../kube/object.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import { Waiters } from '../runtime/waiters.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
-import type { UsedKind } from '../controllers/component.ts'
 import { nameOfResource, type SinglePermission } from './permissions.ts'
 
 export interface StartUpChecksOptions {
@@ -159,7 +159,8 @@ export class StartUpChecks {
     const wasLacking = this.#lacks === undefined || this.#lacks.some(({ isNeeded }) => isNeeded)
     this.#lacks = lacks
     this.#changed.tell()
-    if (wasLacking && !lacks.some(({ isNeeded }) => isNeeded)) log.info('every kind and permission that is needed is there')
+    if (wasLacking && !lacks.some(({ isNeeded }) => isNeeded))
+      log.info('every kind and permission that is needed is there')
   }
 }
 

@@ -72,12 +72,26 @@ export function assemble(options: AssembleOptions): Assembled {
   }
   const domainOf = ({ name }: Component, needs: readonly Domain[]): Domain => {
     const { checked } = options
-    return manager.domain(name, { needs, ...(checked && { admitted: (signal, waitFor) => checked(name, signal, waitFor) }) })
+    return manager.domain(name, {
+      needs,
+      ...(checked && { admitted: (signal, waitFor) => checked(name, signal, waitFor) }),
+    })
   }
 
   const ofOffice = domainOf(officeComponent, [])
   const isFrozen = options.isFrozen === true
-  const office = openOffice({ client, discovery, clock, random, log, recorderOf, domain: ofOffice, scope, metrics, isFrozen })
+  const office = openOffice({
+    client,
+    discovery,
+    clock,
+    random,
+    log,
+    recorderOf,
+    domain: ofOffice,
+    scope,
+    metrics,
+    isFrozen,
+  })
   const webhookSets: WebhookSet[] = [
     { name: officeComponent.name, webhooks: officeComponent.webhooks, facts: () => poolFacts(office) },
   ]

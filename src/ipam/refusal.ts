@@ -44,3 +44,9 @@ export const poolNotFound = (pool: Identity): Refusal =>
 
 export const poolMalformed = (pool: Identity, malformed: string): Refusal =>
   refuse('PoolMalformed', `${poolText(pool)} cannot be used until its spec is corrected: ${malformed}`)
+
+export const spaceUndecided = (pool: Identity): Refusal =>
+  refuse(
+    'SpaceUndecided',
+    `the space of ${poolText(pool)} is being decided: the claim is served as soon as the status of the pool says which it is`,
+  )

@@ -7,6 +7,7 @@ import { mooringGroup, readyCondition } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
 import { toRangeText } from '../ip/range.ts'
 import type { Capacity } from './capacity.ts'
+import type { Joining } from './joining.ts'
 import type { Overlap } from './overlap.ts'
 import { poolText } from './refusal.ts'
 
@@ -14,6 +15,8 @@ export interface PoolSeen {
   readonly pool: Pool
   readonly capacity: Capacity
   readonly overlaps: readonly Overlap[]
+  /** Of a pool of a namespace that asks for a space: which it gets, or why not. */
+  readonly joining?: Joining | undefined
 }
 
 /** Ready first, then what qualifies it. A condition that does not apply to the pool as it is written is not there. */
@@ -34,7 +37,7 @@ export const malformedPoolCondition = (malformed: string, generation: number): C
   ...(generation > 0 ? { observedGeneration: generation } : {}),
 })
 
-function readyOfPool({ pool, capacity }: PoolSeen): ConditionFact {
+function readyOfPool({ pool, capacity, joining }: PoolSeen): ConditionFact {
   const no = (reason: string, message: string): ConditionFact => ({
     type: readyCondition,
     status: 'False',
@@ -43,6 +46,7 @@ function readyOfPool({ pool, capacity }: PoolSeen): ConditionFact {
   })
   if (pool.isDeleting) return no('PoolDeleting', 'nothing new is given out; the pool goes when its last holder does')
   if (pool.isPaused) return no('PoolPaused', 'claims wait until the annotation cluster.x-k8s.io/paused is removed')
+  if (joining !== undefined && 'refused' in joining) return no(joining.refused.reason, joining.refused.message)
   if (capacity.total === 0n) {
     return no('NothingOffered', 'all listed addresses are excluded, reserved or the gateway: list more addresses')
   }
@@ -146,7 +150,12 @@ export function statusOfPool(seen: PoolSeen, before: readonly Condition[], now: 
     draining: countOf(draining),
     outOfRange: countOf(outOfRange),
   }
-  return { addresses, ...common }
+  return { addresses, ...spaceOf(seen), ...common }
+}
+
+/** The space that a pool asked for and was given. A refusal says nothing about it: what was decided before stays. */
+function spaceOf({ joining }: PoolSeen): { space?: string } {
+  return joining !== undefined && 'space' in joining ? { space: joining.space } : {}
 }
 
 const poolConditionTypes = [readyCondition, 'Exhausted', 'Overlapping', 'Drained']

@@ -9,6 +9,7 @@ import type { Pool } from '../../api/pool.ts'
 import type { IP } from '../../ip/address.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { type Choice, choose } from '../../ipam/choose.ts'
+import type { Refusal } from '../../ipam/refusal.ts'
 import { isDisputed } from '../office/disputes.ts'
 import { holdsOfClaim, readPool } from '../office/views.ts'
 import { clusterOf, reportOf } from './parsed.ts'
@@ -24,6 +25,8 @@ export interface Seen {
   readonly identity: Identity
   readonly cluster: ClusterState
   readonly pool: Pool | Malformed | undefined
+  /** Why the pool gives nothing new on account of its space. */
+  readonly spaceRefusal: Refusal | undefined
   /** Holds that name this claim's uid. */
   readonly holds: readonly Hold[]
   /** The IPAddress of the claim's name. */
@@ -45,18 +48,20 @@ export interface LedgerSeen {
   choose(pool: Pool): Choice
 }
 
-type World = Pick<CapiWorld, 'caches' | 'ledger' | 'random' | 'moved'>
+type World = Pick<CapiWorld, 'caches' | 'ledger' | 'sources' | 'random' | 'moved'>
 
 export function observe(claim: IPAddressClaim, identity: Identity, isInScope: boolean, world: World): Seen {
   const { caches } = world
   const { namespace, name, uid } = claim.metadata
   const object = caches.reports.get(`${namespace}/${name}`)
   const report = object && reportOf(object)
+  const pool = readPool(caches, identity)
   return {
     claim,
     identity,
     cluster: clusterStateOf(caches, claim),
-    pool: readPool(caches, identity),
+    pool,
+    spaceRefusal: pool === undefined || isMalformed(pool) ? undefined : world.sources.whySpaceRefused(pool),
     holds: holdsOfClaim(caches, uid),
     report: report === undefined || isMalformed(report) ? undefined : report,
     isLive: false,

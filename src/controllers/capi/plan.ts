@@ -8,6 +8,7 @@
 //   it, its Cluster or its pool is paused                    leave it alone, and say why in an event
 //   its pool is gone or unreadable, and it was served        leave it alone: a pool takes nothing away by going
 //   its pool is gone or unreadable                           refuse
+//   the space of its pool is not decided yet                 refuse; or leave it alone, if it was served
 //   it was bound and has lost its choice                     recall: ask the API server what it had
 //   something remembers its address                          keep, bind to that address, or refuse
 //   nothing does                                             choose an address of the pool, or refuse
@@ -21,7 +22,7 @@ import type { Pool } from '../../api/pool.ts'
 import { type IP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import { poolMalformed, poolNotFound, type Refusal } from '../../ipam/refusal.ts'
+import { poolMalformed, poolNotFound, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { affinityKeys, type Block } from '../../ipam/space-index.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
 import type { Seen } from './observe.ts'
@@ -75,6 +76,8 @@ export function decide(seen: Seen): Plan {
   if (pool === undefined) return { kind: 'refuse', refusal: poolNotFound(seen.identity) }
   if (isMalformed(pool)) return { kind: 'refuse', refusal: poolMalformed(seen.identity, pool.malformed) }
   if (pool.isPaused) return { kind: 'leave alone', why: 'PoolPaused' }
+  if (pool.space === '')
+    return saysReady(claim) ? { kind: 'leave alone' } : { kind: 'refuse', refusal: spaceUndecided(pool.identity) }
   if (claim.choice === undefined && wasBound(claim) && !seen.isLive) return { kind: 'recall' }
   return decideAddress(seen, pool)
 }
@@ -122,6 +125,7 @@ function decideAddress(seen: Seen, pool: Pool): Plan {
   if (witness === 'unreadable') return { kind: 'refuse', refusal: unreadableChoice(claim) }
   if (witness !== undefined) return bindTo(seen, pool, firstIP({ ip: witness, bits: pool.bits }))
   if (claim.addressName !== '') return { kind: 'refuse', refusal: lostAddress(claim) }
+  if (seen.spaceRefusal !== undefined) return { kind: 'refuse', refusal: seen.spaceRefusal }
   const choice = seen.ledger.choose(pool)
   if (choice.kind === 'refused') return refuseWish(seen, pool, choice)
   const hold = seen.ledger.holdAt(pool, choice.ip)

@@ -72,7 +72,8 @@ export function chose({ choice }: IPAddressClaim, { ip, bits }: Hold): boolean {
 }
 
 /** The pool that an IPAddress names, if it is of a kind that Mooring serves. */
-export const poolOfReport = (report: Pick<IPAddress, 'poolRef' | 'metadata'>): Identity | undefined => poolOfClaim(report)
+export const poolOfReport = (report: Pick<IPAddress, 'poolRef' | 'metadata'>): Identity | undefined =>
+  poolOfClaim(report)
 
 /** The object a claim is made for outlives it: a machine that is rebuilt may have its address back. */
 export function ownerOf({ metadata }: IPAddressClaim): Owner | undefined {

@@ -8,8 +8,8 @@ import type { Pool } from '../../api/pool.ts'
 import { poolKey } from '../../api/pool.ts'
 import { selects } from '../../api/selector.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import { decideSpace, type SpaceDecision } from '../../ipam/joining.ts'
-import { poolText, type Refusal, refuse } from '../../ipam/refusal.ts'
+import { decideSpace, type Joining } from '../../ipam/joining.ts'
+import { poolText, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { type Change, isSpecChange } from '../../kube/cache.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
 import { poolOf } from './parsed.ts'
@@ -85,20 +85,18 @@ export class Sources {
   }
 
   /** Which space a pool of a namespace gets that asks for one by name, and why not. */
-  spaceFor(pool: Pool): SpaceDecision | undefined {
+  spaceFor(pool: Pool): Joining | undefined {
     if (!asksForSpace(pool)) return undefined
-    const { identity, space, spaceAsked } = pool
-    const { namespace } = identity
+    const { spaceAsked } = pool
+    const { namespace } = pool.identity
     const known = this.#views.namespaces.get(namespace)
     const labels = known && (known.metadata.labels ?? {})
-    const havers = [...(this.#bySpace.get(spaceAsked)?.sources ?? [])].flatMap(key => {
+    const members = [...(this.#bySpace.get(spaceAsked)?.sources ?? [])].flatMap(key => {
       const source = this.#sources.get(key)
-      if (source === undefined || (!source.isOfCluster && key !== spaceAsked)) return []
-      const isSibling = source.identity.namespace === namespace
-      const offers = isSibling || source.offersSpaceTo(namespace, labels)
-      return [{ text: poolText(source.identity), offers }]
+      if (source?.isOfCluster !== true) return []
+      return [{ text: poolText(source.identity), offers: source.offersSpaceTo(namespace, labels) }]
     })
-    return decideSpace({ namespace, asked: spaceAsked, stored: space, havers })
+    return decideSpace(pool, members)
   }
 
   /** Why nothing new is given from a pool on account of its space; undefined if something may be. */
@@ -107,14 +105,12 @@ export class Sources {
     if (decision === undefined) return undefined
     if ('refused' in decision) return decision.refused
     if (decision.space === pool.space) return undefined
-    const why = `the space of ${poolText(pool.identity)} is being decided`
-    return refuse('SpaceUndecided', `${why}: the claim is served as soon as the status of the pool says which it is`)
+    return spaceUndecided(pool.identity)
   }
 
   #followPool(change: Change<KubeObject>): void {
     const [before, after] = [readable(change.old), readable(change.new)]
-    const isChanged =
-      isSpecChange(change) || before?.isDeleting !== after?.isDeleting || before?.space !== after?.space
+    const isChanged = isSpecChange(change) || before?.isDeleting !== after?.isDeleting || before?.space !== after?.space
     if (after !== undefined) this.put(toSource(after), isChanged)
     else if (before !== undefined) this.remove(before.identity)
   }

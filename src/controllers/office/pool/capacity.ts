@@ -16,7 +16,7 @@ import { isRecord, shapeOf } from '../../../api/shape.ts'
 import { ownPoolKindOf } from '../../../api/to-pool.ts'
 import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
 import { type Capacity, capacityOf } from '../../../ipam/capacity.ts'
-import type { SpaceDecision } from '../../../ipam/joining.ts'
+import type { Joining } from '../../../ipam/joining.ts'
 import type { Overlap } from '../../../ipam/overlap.ts'
 import { malformedPoolCondition, statusOfPool } from '../../../ipam/status.ts'
 import { isApiError } from '../../../kube/api-error.ts'
@@ -81,8 +81,8 @@ interface Found {
 function find(key: string, { caches }: PoolWorld): Found | undefined {
   const identity = parseIdentityKey(key)
   const kind = identity && poolKinds.find(({ kind, group }) => kind === identity.kind && group === identity.apiGroup)
-  const object = kind && poolCacheOf(caches, kind)?.get(keyOfRef(identity))
-  return kind === undefined || object === undefined ? undefined : { object, kind, identity }
+  const object = identity && kind && poolCacheOf(caches, kind)?.get(keyOfRef(identity))
+  return object && { object, kind, identity }
 }
 
 // --- observe ---
@@ -94,7 +94,7 @@ export interface Seen {
         readonly pool: Pool
         readonly capacity: Capacity
         readonly overlaps: readonly Overlap[]
-        readonly joining: SpaceDecision | undefined
+        readonly joining: Joining | undefined
       }
     | Malformed
   /** Whether a hold or an IPAddress names it. Asked only of a pool on its way out. */
