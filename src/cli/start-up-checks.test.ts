@@ -9,6 +9,7 @@ import type { SinglePermission } from './permissions.ts'
 import { StartUpChecks } from './start-up-checks.ts'
 
 const patch: SinglePermission = {
+  of: 'office',
   verb: 'patch',
   group: 'mooring.dev',
   resource: 'holds',
@@ -24,9 +25,18 @@ const event: SinglePermission = {
   isNeeded: false,
 }
 
+const widget: SinglePermission = {
+  ...patch,
+  of: 'toy',
+  verb: 'get',
+  group: 'example.org',
+  resource: 'widgets',
+  without: 'no widget is seen',
+}
+
 function aCluster() {
   const clock = new VirtualClock()
-  const allowed = new Set(['patch holds', 'create events'])
+  const allowed = new Set(['patch holds', 'create events', 'get widgets'])
   const served = new Map<string, string[]>([['holds', ['v1alpha1']]])
   const cluster = { isAway: false, questions: 0 }
   const lines: { level: string; msg: string; [field: string]: unknown }[] = []
@@ -44,10 +54,10 @@ function aCluster() {
     clock,
     log,
     kinds: [
-      { kind: holds, isNeeded: true, comesWith: 'us' },
-      ...(pool === undefined ? [] : [{ kind: pool, isNeeded: false, comesWith: 'us' }]),
+      { of: 'office', kind: holds, isNeeded: true, comesWith: 'us' },
+      ...(pool === undefined ? [] : [{ of: 'office', kind: pool, isNeeded: false, comesWith: 'us' }]),
     ],
-    permissions: [patch, event],
+    permissions: [patch, event, widget],
   })
   const stop = new AbortController()
   // The story first says what is missing.
@@ -60,16 +70,16 @@ const levels = (lines: readonly { level: string; msg: string }[]) => lines.map((
 describe('checks at the start', () => {
   test('say what can come later, and pass without it', async () => {
     const { checks, lines, served, clock } = aCluster()
-    expect(checks.reasons()).toEqual(['it was not checked yet what is there in the cluster'])
+    expect(checks.reasons('office')).toEqual(['it was not checked yet what is there in the cluster'])
     await settle()
-    expect(checks.reasons()).toEqual([])
+    expect(checks.reasons('office')).toEqual([])
     expect(levels(lines)).toEqual([
       'info: a kind is missing',
       'info: every kind and permission that is needed is there',
     ])
     served.set('addresspools', ['v1alpha1'])
     await clock.advance(10_000)
-    expect(levels(lines).at(-1)).toBe('info: what was missing is there now')
+    expect(levels(lines).at(-1)).toBe('info: a missing kind or permission is now available')
   })
 
   test('do not pass without what is needed, ask for it alone, and pass when it is there', async () => {
@@ -77,12 +87,12 @@ describe('checks at the start', () => {
     served.set('holds', ['v2'])
     allowed.delete('patch holds')
     await settle()
-    expect(checks.reasons()).toEqual([
+    expect(checks.reasons('office')).toEqual([
       'holds.mooring.dev is served as v2 only: it comes with us',
       'may not patch holds.mooring.dev: without it, nothing is held',
     ])
     let hasPassed = false
-    void checks.passed(new AbortController().signal).then(() => {
+    void checks.passed(['office'], new AbortController().signal).then(() => {
       hasPassed = true
     })
     const before = cluster.questions
@@ -105,10 +115,20 @@ describe('checks at the start', () => {
     const { checks, lines, allowed } = aCluster()
     allowed.delete('create events')
     await settle()
-    expect(checks.reasons()).toEqual([])
+    expect(checks.reasons('office')).toEqual([])
     expect(lines).toContainEqual(
       expect.objectContaining({ level: 'error', verb: 'create', without: 'nothing is told' }),
     )
+  })
+
+  test('hold up one part of the controller, and no other', async () => {
+    const { checks, allowed, lines } = aCluster()
+    allowed.delete('get widgets')
+    await settle()
+    expect(checks.reasons('office')).toEqual([])
+    expect(checks.reasons('toy')).toEqual(['may not get widgets.example.org: without it, no widget is seen'])
+    await checks.passed(['toy', 'office'], new AbortController().signal)
+    expect(lines).toContainEqual(expect.objectContaining({ level: 'error', desk: 'toy', verb: 'get' }))
   })
 
   test('wait for a server that is away, and forget nothing when it goes away later', async () => {
@@ -116,13 +136,13 @@ describe('checks at the start', () => {
     served.set('addresspools', ['v1alpha1'])
     cluster.isAway = true
     await settle()
-    expect(checks.reasons()).toEqual(['the API server does not say what is there: no answer'])
+    expect(checks.reasons('office')).toEqual(['the API server does not say what is there: no answer'])
     cluster.isAway = false
     await clock.advance(5_000)
-    expect(checks.reasons()).toEqual([])
+    expect(checks.reasons('office')).toEqual([])
     cluster.isAway = true
     await clock.advance(3_600_000)
-    expect(checks.reasons()).toEqual([])
+    expect(checks.reasons('office')).toEqual([])
     expect(levels(lines)).toContain('error: the API server does not say what is there')
   })
 
@@ -131,7 +151,7 @@ describe('checks at the start', () => {
     served.delete('holds')
     await settle()
     const waiting = new AbortController()
-    const passed = checks.passed(waiting.signal)
+    const passed = checks.passed(['office'], waiting.signal)
     waiting.abort(new Error('enough'))
     await expect(passed).rejects.toThrow('enough')
     stop.abort()

@@ -2,15 +2,13 @@
 // and cut.
 
 import type { WebhookSet } from '../../src/admission/webhook.ts'
-import { webhookSetsOf } from '../../src/cli/desks.ts'
-import { addCapiDesk } from '../../src/controllers/capi/desk.ts'
-import type { Caches } from '../../src/controllers/capi/world.ts'
-import { createRecorder, type Recorder } from '../../src/kube/events.ts'
+import { type Assembled, assemble } from '../../src/controllers/assemble.ts'
+import type { Desk } from '../../src/controllers/desk.ts'
+import { desks as table } from '../../src/controllers/desks.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
 import { speak } from '../../src/kube/speak.ts'
 import { type Wire, WireError, type WireRequest, type WireResponse } from '../../src/kube/wire.ts'
 import { type Clock, pause } from '../../src/runtime/clock.ts'
-import { Manager } from '../../src/runtime/manager.ts'
 import { seededRandom } from '../../src/runtime/random.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
@@ -32,6 +30,8 @@ export interface DeskUnderTest {
   readonly log: readonly Line[]
   /** The same, and what was logged for whoever looks closely. */
   readonly diary: readonly Line[]
+  /** The office first, then the desks that are on. */
+  states(): readonly Pick<Assembled['domains'][number], 'name' | 'state' | 'reasons'>[]
   /** What this process knows of a kind. */
   view(kind: Kind): View
   /** As they are scraped. */
@@ -50,13 +50,17 @@ export interface Line {
 }
 
 interface Life {
-  readonly manager: Manager
-  readonly recorder: Recorder
+  readonly assembled: Assembled
   readonly cut: AbortController
-  readonly caches: Caches
 }
 
-export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
+/** Which desks there are, and which of them are on: all of the product's, unless told otherwise. */
+export interface DesksUnderTest {
+  readonly desks?: readonly Desk[]
+  readonly on?: readonly string[]
+}
+
+export function aDesk(wire: Wire, clock: Clock, { desks = table, on }: DesksUnderTest = {}): DeskUnderTest {
   const writes: string[] = []
   const diary: Line[] = []
   let metrics = createMetrics()
@@ -124,7 +128,13 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
     get log() {
       return diary.filter(({ level }) => level !== 'debug')
     },
-    view: kind => (life && cacheOf(life.caches, kind)) ?? new Map(),
+    view: kind => life?.assembled.cacheOf(kind) ?? new Map(),
+    states: () =>
+      (life?.assembled.domains ?? []).map(domain => ({
+        name: domain.name,
+        state: domain.state,
+        reasons: () => domain.reasons(),
+      })),
     metrics: () => metrics.text(),
     watchDelayMs: 0,
     // Of the life that the desk has when it is asked.
@@ -137,26 +147,24 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
       const log = createLog({ write: line => diary.push(JSON.parse(line)), now: () => clock.now(), level: 'debug' })
       metrics = createMetrics()
       const { client, discovery } = speak({ wire: own, clock, name: 'mooring', metrics })
-      const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: 'test' })
-      const manager = new Manager({ clock, random, log, metrics })
-      const parts = { client, discovery, clock, random, log, recorder, manager, metrics }
-      const known = addCapiDesk({ ...parts, isFrozen: true })
-      const { caches } = known
-      webhookSets = webhookSetsOf(known)
-      life = { manager, recorder, cut, caches }
-      await manager.start()
+      const assembled = assemble({
+        ...{ client, discovery, clock, random, log, metrics, instance: 'test', isFrozen: true },
+        desks,
+        on: on ?? desks.map(({ name }) => name),
+      })
+      webhookSets = assembled.webhookSets
+      life = { assembled, cut }
+      await assembled.start()
     },
     async stop() {
-      await life?.manager.stop('shutdown')
-      await life?.recorder.stop()
+      await life?.assembled.stop('shutdown')
       life = undefined
     },
     async kill() {
-      const { manager, recorder, cut } = life ?? {}
+      const { assembled, cut } = life ?? {}
       cut?.abort()
       life = undefined
-      void manager?.stop('shutdown')
-      void recorder?.stop()
+      void assembled?.stop('shutdown')
     },
     killBefore(moment) {
       isMoment = moment
@@ -169,24 +177,7 @@ export function aDesk(wire: Wire, clock: Clock): DeskUnderTest {
   return desk
 }
 
-function cacheOf(caches: Caches, { kind }: Kind): View | undefined {
-  switch (kind) {
-    case 'Hold':
-      return caches.holds
-    case 'IPAddressClaim':
-      return caches.claims
-    case 'IPAddress':
-      return caches.reports
-    case 'Cluster':
-      return caches.clusters
-    case 'Namespace':
-      return caches.namespaces
-    default:
-      return caches.pools.get(kind)
-  }
-}
-
-/** No answer, ever; only whoever stops waiting gets on. */
+/** No answer, ever; only a caller that stops waiting gets on. */
 function never({ signal }: WireRequest): Promise<never> {
   return new Promise((_, reject) => {
     const refuse = () => reject(new WireError('the process is gone', false))

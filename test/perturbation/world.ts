@@ -2,11 +2,10 @@
 // behind its own weather, people who act through the API, and an observer of every revision. Nothing in it waits for
 // anything but turns of the event loop and the world's clock, so a run repeats to the letter.
 
-import { addCapiDesk } from '../../src/controllers/capi/desk.ts'
-import { createRecorder } from '../../src/kube/events.ts'
+import { assemble } from '../../src/controllers/assemble.ts'
+import { desks } from '../../src/controllers/desks.ts'
 import { speak } from '../../src/kube/speak.ts'
 import type { Wire, WireRequest } from '../../src/kube/wire.ts'
-import { Manager } from '../../src/runtime/manager.ts'
 import { seededRandom } from '../../src/runtime/random.ts'
 import { VirtualClock } from '../../src/runtime/virtual-clock.ts'
 import { silentLog } from '../../src/telemetry/log.ts'
@@ -164,19 +163,12 @@ export class PerturbedWorld {
     const name = `desk-${actor}`
     const wire = weather.connect(life)
     const { client, discovery } = speak({ wire, clock, name })
-    const log = silentLog
-    const recorder = createRecorder({ client, clock, random, log, controller: 'mooring.dev/capi', instance: name })
-    const manager = new Manager({ clock, random, log })
-    addCapiDesk({ client, discovery, clock, random, log, recorder, manager, isFrozen: true })
+    const on = desks.map(desk => desk.name)
+    const parts = { client, discovery, clock, random, log: silentLog, instance: name, isFrozen: true }
+    const assembled = assemble({ ...parts, desks, on })
     this.note(actor, 'starts')
-    void manager.start().catch(() => {})
-    this.#desks.set(actor, {
-      life,
-      async stop() {
-        await manager.stop('shutdown')
-        await recorder.stop()
-      },
-    })
+    void assembled.start().catch(() => {})
+    this.#desks.set(actor, { life, stop: () => assembled.stop('shutdown') })
   }
 
   /** The process ends without a word; another one starts, perhaps into the past. */

@@ -15,7 +15,8 @@ function aHold(state: LockState = 'held', from = pool) {
   return orThrow(parseHold({ ...object, status: { state, since: '', until: '' } }))
 }
 
-const shown = (as: Showing['as'], by = `${as} web`): Showing => {
+const by = { kind: 'Wish', key: 'lab/web' }
+const shown = (as: Showing['as']): Showing => {
   return { by, as, pool, space: 'main', ip, bits: 32, namespace: 'lab' }
 }
 const unreadable: Showing = { ...shown('report'), space: '', ip: undefined, bits: 0 }
@@ -59,7 +60,7 @@ describe('the ledger tells', () => {
     expect(told()).toEqual(['vms'])
     ledger.show(shown('choice'))
     expect(told()).toEqual([])
-    ledger.hide('choice web')
+    ledger.hide(by, 'choice')
     expect(told()).toEqual(['vms freed'])
   })
 
@@ -70,9 +71,9 @@ describe('the ledger tells', () => {
     ledger.show(shown('choice'))
     ledger.show(shown('report'))
     expect(told()).toEqual([])
-    ledger.hide('choice web')
+    ledger.hide(by, 'choice')
     expect(told()).toEqual(['vms freed'])
-    ledger.hide('report web')
+    ledger.hide(by, 'report')
     expect(told()).toEqual(['vms freed'])
   })
 
@@ -80,12 +81,12 @@ describe('the ledger tells', () => {
     const { ledger, told } = aLedger()
     ledger.show(shown('intent'))
     expect(told()).toEqual([])
-    ledger.hide('intent web')
+    ledger.hide(by, 'intent')
     expect(told()).toEqual(['vms freed'])
     ledger.show(shown('intent'))
     ledger.putHold(aHold())
     told()
-    ledger.hide('intent web')
+    ledger.hide(by, 'intent')
     expect(told()).toEqual([])
   })
 })
@@ -96,7 +97,7 @@ describe('a pool is reported', () => {
     ledger.show(unreadable)
     expect(ledger.isReported(pool)).toBe(true)
     expect(ledger.isReported(other)).toBe(false)
-    ledger.hide(unreadable.by)
+    ledger.hide(by, 'report')
     expect(ledger.isReported(pool)).toBe(false)
     expect(told()).toEqual(['vms'])
   })
@@ -117,9 +118,9 @@ describe('an address is taken', () => {
     ledger.show(shown('choice'))
     ledger.removeHold(aHold().metadata.name)
     expect(isTaken()).toBe(true)
-    ledger.hide('report web')
+    ledger.hide(by, 'report')
     expect(isTaken()).toBe(true)
-    ledger.hide('choice web')
+    ledger.hide(by, 'choice')
     expect(isTaken()).toBe(false)
   })
 

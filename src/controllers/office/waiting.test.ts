@@ -1,87 +1,98 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type IP, parseIP } from '../../ip/address.ts'
-import { isMalformed } from '../../ip/malformed.ts'
+import { parseIP } from '../../ip/address.ts'
+import { orThrow } from '../../ip/malformed.ts'
 import { done, requeue } from '../../runtime/reconciler.ts'
 import type { Freed } from './ledger.ts'
-import { type Need, type Sleeper, Waiting } from './waiting.ts'
+import { type ClaimPass, type Need, settled, Waiting, type Waits } from './waiting.ts'
 
 const pool = 'Pool.example/lab/vms'
 const identity = { apiGroup: 'example', kind: 'Pool', namespace: 'lab', name: 'vms' }
-const any: Need = { kind: 'any' }
-
-function address(text: string): IP {
-  const ip = parseIP(text)
-  if (isMalformed(ip)) throw new Error(ip.malformed)
-  return ip
-}
+const any: Need = { kind: 'any', pool }
+const change: Need = { kind: 'change', pool }
 
 const freed = (text: string, namespace = 'lab'): Freed => ({
   space: 'main',
-  block: { ip: address(text), bits: 32 },
+  block: { ip: orThrow(parseIP(text)), bits: 32 },
   pool,
   namespace,
 })
 
-/** Made in the order of their numbers, the later with the lower name. */
-function aSleeper(number: number, need: Need = any, namespace = 'lab', clusterName = ''): Sleeper {
-  const key = `${namespace}/claim-${String(9_999 - number)}`
-  const createdAt = new Date(Date.UTC(2030, 0, 1) + number * 1_000).toISOString()
-  return { key, pool, identity, namespace, clusterName, createdAt, need, reason: 'PoolExhausted' }
+interface Claim {
+  readonly key: string
+  readonly waits: Waits
 }
 
-/** A pool with so many free addresses, and claims that are woken but not yet looked at. */
+/** Made in the order of their numbers, the later with the lower name. */
+function aClaim(number: number, needs: Need | readonly Need[] = any, namespace = 'lab', tenant = ''): Claim {
+  const key = `${namespace}/claim-${String(9_999 - number)}`
+  const createdAt = new Date(Date.UTC(2030, 0, 1) + number * 1_000).toISOString()
+  const list = 'kind' in needs ? [needs] : needs
+  return { key, waits: { needs: list, pool: identity, namespace, tenant, createdAt, reason: 'PoolExhausted' } }
+}
+
+/** A pool with so many free addresses, another with so many, and claims that are woken but not yet looked at. */
 function aPool() {
-  const state = { free: 0, woken: [] as string[] }
+  const state = { free: 0, freeBeside: 0, woken: [] as string[] }
   const waiting = new Waiting({
-    wake: claim => state.woken.push(claim),
-    freeOf: () => state.free,
-    poolsOf: () => [pool],
+    freeOf: key => (key === pool ? state.free : state.freeBeside),
+    poolsOf: () => [pool, beside],
   })
+  const line = waiting.ofDesk('toy', claim => state.woken.push(claim))
+  const run = (claim: Claim, pass: () => Promise<ClaimPass>) => line.during(claim.key, pass)
+  const sleep = (claim: Claim, waits = claim.waits) => run(claim, async () => ({ next: done(), waits }))
   return {
     state,
     waiting,
+    run,
+    sleep,
+    leave: (claim: Claim) => run(claim, async () => settled()),
     release(text = '10.0.0.1', namespace?: string) {
       state.free++
       waiting.freed(freed(text, namespace))
     },
-    /** The pass of whoever was woken first, which takes something free if there is. */
-    async serve(sleeper: Sleeper) {
-      await waiting.during(sleeper.key, async () => {
-        if (state.free === 0) waiting.sleep(sleeper)
-        else {
-          state.free--
-          waiting.leave(sleeper.key)
-        }
-        return done()
-      })
-    },
+    /** The pass of a claim, which takes something free if there is. */
+    serve: (claim: Claim) =>
+      run(claim, async () => {
+        if (state.free === 0) return { next: done(), waits: claim.waits }
+        state.free--
+        return settled()
+      }),
     take: () => state.woken.splice(0),
   }
 }
 
-function leaving(waiting: Waiting, key: string) {
-  waiting.leave(key)
-  return done()
-}
+const beside = 'Pool.example/lab/beside'
 
-describe('of those who wait for any address', () => {
-  test('as many are woken as were freed, oldest first', () => {
-    const { waiting, release, take } = aPool()
-    const sleepers = Array.from({ length: 1_000 }, (_, number) => aSleeper(number))
-    for (const sleeper of sleepers.toReversed()) waiting.sleep(sleeper)
+describe('of the claims that wait for any address', () => {
+  test('as many are woken as were freed, oldest first', async () => {
+    const { sleep, release, take } = aPool()
+    const claims = Array.from({ length: 1_000 }, (_, number) => aClaim(number))
+    for (const claim of claims.toReversed()) await sleep(claim)
     release()
-    expect(take()).toEqual([sleepers[0]?.key])
+    expect(take()).toEqual([claims[0]?.key])
     release()
     release()
-    expect(take()).toEqual([sleepers[1]?.key, sleepers[2]?.key])
+    expect(take()).toEqual([claims[1]?.key, claims[2]?.key])
+  })
+
+  test('the oldest of all desks is woken first', async () => {
+    const { waiting, state, sleep, release } = aPool()
+    const other = waiting.ofDesk('other', claim => state.woken.push(`other ${claim}`))
+    const [first, second] = [aClaim(1), aClaim(2)]
+    await sleep(second)
+    await other.during('x', async () => ({ next: done(), waits: first.waits }))
+    release()
+    expect(state.woken).toEqual(['other x'])
+    release()
+    expect(state.woken).toEqual(['other x', second.key])
   })
 
   test('one that comes second to a newcomer sleeps on, and no other is woken for nothing', async () => {
-    const { waiting, state, release, serve, take } = aPool()
-    const [first, second] = [aSleeper(1), aSleeper(2)]
-    waiting.sleep(first)
-    waiting.sleep(second)
+    const { sleep, state, release, serve, take } = aPool()
+    const [first, second] = [aClaim(1), aClaim(2)]
+    await sleep(first)
+    await sleep(second)
     release()
     state.free = 0
     expect(take()).toEqual([first.key])
@@ -91,54 +102,43 @@ describe('of those who wait for any address', () => {
     expect(take()).toEqual([first.key])
   })
 
-  test.each<[string, (waiting: Waiting, woken: Sleeper) => Promise<unknown>]>([
-    ['is gone', (waiting, { key }) => waiting.during(key, async () => leaving(waiting, key))],
-    ['fails', (waiting, { key }) => waiting.during(key, () => Promise.reject(new Error('down'))).catch(() => {})],
-    ['ends without a word', (waiting, { key }) => waiting.during(key, async () => done())],
-    [
-      'wants something else by now',
-      (waiting, woken) =>
-        waiting.during(woken.key, async () => {
-          waiting.sleep({ ...woken, need: { kind: 'change' } })
-          return done()
-        }),
-    ],
+  test.each<[string, (line: ReturnType<typeof aPool>, woken: Claim) => Promise<unknown>]>([
+    ['is gone', ({ leave }, woken) => leave(woken)],
+    ['fails', ({ run }, woken) => run(woken, () => Promise.reject(new Error('down'))).catch(() => {})],
+    ['wants something else by now', ({ sleep }, woken) => sleep(woken, { ...woken.waits, needs: [change] })],
   ])('one that %s passes the wake on', async (_, pass) => {
-    const { waiting, release, take } = aPool()
-    const [first, second, third] = [aSleeper(1), aSleeper(2), aSleeper(3)]
-    for (const sleeper of [first, second, third]) waiting.sleep(sleeper)
+    const line = aPool()
+    const [first, second, third] = [aClaim(1), aClaim(2), aClaim(3)]
+    for (const claim of [first, second, third]) await line.sleep(claim)
+    line.release()
+    expect(line.take()).toEqual([first.key])
+    await pass(line, first)
+    expect(line.take()).toEqual([second.key])
+  })
+
+  test('one whose pass is requeued keeps its turn', async () => {
+    const { sleep, run, leave, release, take } = aPool()
+    const [first, second] = [aClaim(1), aClaim(2)]
+    await sleep(first)
+    await sleep(second)
     release()
+    await run(first, async () => settled(requeue()))
     expect(take()).toEqual([first.key])
-    await pass(waiting, first)
+    await leave(first)
     expect(take()).toEqual([second.key])
   })
 
-  test('one that is to look again keeps its turn', async () => {
-    const { waiting, release, take } = aPool()
-    const [first, second] = [aSleeper(1), aSleeper(2)]
-    waiting.sleep(first)
-    waiting.sleep(second)
+  test('one that sleeps keeps its place when a pass of it fails', async () => {
+    const { sleep, run, release, take } = aPool()
+    const [first, second] = [aClaim(1), aClaim(2)]
+    await sleep(first)
+    await sleep(second)
+    await run(first, () => Promise.reject(new Error('down'))).catch(() => {})
     release()
-    await waiting.during(first.key, async () => requeue())
-    expect(take()).toEqual([first.key])
-    await waiting.during(first.key, async () => done())
-    expect(take()).toEqual([second.key])
-  })
-
-  test('one that is woken in the middle of an earlier pass keeps its turn until the next', async () => {
-    const { waiting, release, take } = aPool()
-    const [first, second] = [aSleeper(1), aSleeper(2)]
-    waiting.sleep(second)
-    await waiting.during(first.key, async () => {
-      waiting.sleep(first)
-      await Promise.resolve()
-      release()
-      return done()
-    })
     expect(take()).toEqual([first.key])
   })
 
-  test('none sleeps while an address is free, whatever becomes of those who are woken', async () => {
+  test('none sleeps while an address is free, whatever becomes of those that are woken', async () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant('arrive' as const), number: fc.integer({ min: 0, max: 40 }) }),
       fc.record({ kind: fc.constant('release' as const) }),
@@ -151,25 +151,20 @@ describe('of those who wait for any address', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 60 }), async steps => {
-        const { waiting, state, release, serve } = aPool()
-        const known = new Map(Array.from({ length: 41 }, (_, number) => [aSleeper(number).key, aSleeper(number)]))
+        const { waiting, state, run, sleep, leave, release, serve } = aPool()
+        const known = new Map(Array.from({ length: 41 }, (_, number) => [aClaim(number).key, aClaim(number)]))
         const pass = async (end: 'serve' | 'fail' | 'pause' | 'want') => {
-          const sleeper = known.get(state.woken.shift() ?? '')
-          if (sleeper === undefined) return
-          if (end === 'serve') return serve(sleeper)
-          await waiting
-            .during(sleeper.key, async () => {
-              if (end === 'fail') throw new Error('down')
-              if (end === 'pause') waiting.leave(sleeper.key)
-              else waiting.sleep({ ...sleeper, need: { kind: 'change' } })
-              return done()
-            })
-            .catch(() => {})
+          const claim = known.get(state.woken.shift() ?? '')
+          if (claim === undefined) return
+          if (end === 'serve') await serve(claim)
+          else if (end === 'pause') await leave(claim)
+          else if (end === 'want') await sleep(claim, { ...claim.waits, needs: [change] })
+          else await run(claim, () => Promise.reject(new Error('down'))).catch(() => {})
         }
         for (const one of steps) {
-          if (one.kind === 'arrive') await serve(aSleeper(one.number))
+          if (one.kind === 'arrive') await serve(aClaim(one.number))
           else if (one.kind === 'release') release()
-          else if (one.kind === 'go') waiting.leave(aSleeper(one.number).key)
+          else if (one.kind === 'go') await leave(aClaim(one.number))
           else if (one.kind === 'pass') await pass(one.end)
           else {
             state.free += one.by
@@ -177,7 +172,7 @@ describe('of those who wait for any address', () => {
           }
         }
         while (state.woken.length > 0) await pass('serve')
-        const asleep = [...waiting.all()].filter(({ need }) => need.kind === 'any')
+        const asleep = [...waiting.all()].filter(({ needs }) => needs.some(({ kind }) => kind === 'any'))
         expect(state.free === 0 || asleep.length === 0).toBe(true)
       }),
       { numRuns: 300 },
@@ -185,56 +180,80 @@ describe('of those who wait for any address', () => {
   })
 })
 
-test('who waits for one address is woken when that one is freed, or a block around it', () => {
-  const { waiting, take } = aPool()
+describe('a claim that needs an address of each of two pools', () => {
+  const both: readonly Need[] = [any, { kind: 'any', pool: beside }]
+
+  test('is woken when both have one', async () => {
+    const { sleep, state, release, take, waiting } = aPool()
+    const claim = aClaim(1, both)
+    await sleep(claim)
+    release()
+    expect(take()).toEqual([])
+    state.freeBeside = 1
+    waiting.freed(freed('fd00::1'))
+    expect(take()).toEqual([claim.key])
+  })
+
+  test('holds up no claim behind it that needs less', async () => {
+    const { sleep, release, take } = aPool()
+    const [first, second] = [aClaim(1, both), aClaim(2)]
+    await sleep(first)
+    await sleep(second)
+    release()
+    expect(take()).toEqual([second.key])
+  })
+
+  test('counts as awake in both', async () => {
+    const { sleep, state, release, take } = aPool()
+    const [first, second, third] = [aClaim(1, both), aClaim(2, { kind: 'any', pool: beside }), aClaim(3)]
+    for (const claim of [first, second, third]) await sleep(claim)
+    state.freeBeside = 1
+    release()
+    expect(take()).toEqual([first.key])
+  })
+})
+
+test('a claim that waits for one address is woken when that one is freed, or a block around it', async () => {
+  const { sleep, waiting, take } = aPool()
   const wanting = (number: number, text: string, bits = 32) =>
-    aSleeper(number, { kind: 'one', block: { ip: address(text), bits } })
+    aClaim(number, { kind: 'one', pool, block: { ip: orThrow(parseIP(text)), bits } })
   const [ten, eleven, block, unknown] = [
     wanting(1, '10.0.0.10'),
     wanting(2, '10.0.0.11'),
     wanting(3, '10.0.0.8', 30),
-    aSleeper(4, { kind: 'one', block: undefined }),
+    aClaim(4, { kind: 'one', pool, block: undefined }),
   ]
-  for (const sleeper of [ten, eleven, block, unknown]) waiting.sleep(sleeper)
+  for (const claim of [ten, eleven, block, unknown]) await sleep(claim)
   waiting.freed(freed('10.0.0.10'))
   expect(take().toSorted()).toEqual([ten.key, block.key, unknown.key].toSorted())
 })
 
-test('of those who wait for room in a quota the oldest of each Cluster is woken, where an address was given back', async () => {
-  const { waiting, take } = aPool()
-  const quota: Need = { kind: 'quota' }
+test('of the claims that wait for room in a quota the oldest of each tenant is woken, where an address was given back', async () => {
+  const { sleep, leave, waiting, take } = aPool()
+  const quota: Need = { kind: 'quota', pool }
   const [a1, a2, b1, other] = [
-    aSleeper(1, quota, 'lab', 'a'),
-    aSleeper(2, quota, 'lab', 'a'),
-    aSleeper(3, quota, 'lab', 'b'),
-    aSleeper(4, quota, 'shop'),
+    aClaim(1, quota, 'lab', 'a'),
+    aClaim(2, quota, 'lab', 'a'),
+    aClaim(3, quota, 'lab', 'b'),
+    aClaim(4, quota, 'shop'),
   ]
-  for (const sleeper of [a2, a1, other, b1]) waiting.sleep(sleeper)
+  for (const claim of [a2, a1, other, b1]) await sleep(claim)
   waiting.freed(freed('10.0.0.1', 'lab'))
   expect(take().toSorted()).toEqual([a1.key, b1.key].toSorted())
-  await waiting.during(b1.key, async () => {
-    waiting.sleep(b1)
-    return done()
-  })
+  await sleep(b1)
   expect(take()).toEqual([])
-  await waiting.during(a1.key, async () => done())
+  await leave(a1)
   expect(take().toSorted()).toEqual([a2.key, b1.key].toSorted())
 })
 
-test('a change of the pool wakes everybody, oldest first; a change of a namespace everybody in it', () => {
-  const { waiting, take } = aPool()
-  const change: Need = { kind: 'change' }
-  const sleepers = [
-    aSleeper(1, change),
-    aSleeper(2),
-    aSleeper(3, { kind: 'quota' }, 'shop'),
-    aSleeper(4, change, 'shop'),
-  ]
-  for (const sleeper of sleepers.toReversed()) waiting.sleep(sleeper)
+test('a change of the pool wakes every claim, oldest first; a change of a namespace every claim in it', async () => {
+  const { sleep, waiting, take } = aPool()
+  const claims = [aClaim(1, change), aClaim(2), aClaim(3, { kind: 'quota', pool }, 'shop'), aClaim(4, change, 'shop')]
+  for (const claim of claims.toReversed()) await sleep(claim)
   waiting.namespaceChanged('shop')
-  expect(take()).toEqual([sleepers[2]?.key, sleepers[3]?.key])
-  for (const sleeper of sleepers) waiting.sleep(sleeper)
+  expect(take()).toEqual([claims[2]?.key, claims[3]?.key])
+  for (const claim of claims) await sleep(claim)
   waiting.poolChanged(pool)
-  expect(take()).toEqual(sleepers.map(({ key }) => key))
+  expect(take()).toEqual(claims.map(({ key }) => key))
   expect([...waiting.all()]).toHaveLength(4)
 })

@@ -14,12 +14,13 @@ import { VirtualClock } from '../../../runtime/virtual-clock.ts'
 import { silentLog } from '../../../telemetry/log.ts'
 import { createMetrics } from '../../../telemetry/metrics.ts'
 import { capiFacts } from '../../capi/facts.ts'
-import { createCaches, followShown } from '../../capi/world.ts'
+import { followShown } from '../../capi/shown.ts'
+import { createCaches } from '../../capi/world.ts'
 import { Ledger } from '../ledger.ts'
 import { poolFacts } from '../pool-facts.ts'
+import { Sources } from '../sources.ts'
 import { followHolds } from '../views.ts'
 import { statusPeriodMs } from './pace.ts'
-import { Sharing } from './sharing.ts'
 import { addPoolCapacity } from './watches.ts'
 
 const finalizer = 'ipam.cluster.x-k8s.io/ProtectPool'
@@ -50,7 +51,7 @@ async function aDesk({ prunes = false } = {}) {
   let version = 100
 
   const cacheOf = (kind: string) => {
-    const cache = { Hold: caches.holds, IPAddress: caches.reports }[kind] ?? caches.pools.get(kind)
+    const cache = { Hold: caches.holds, IPAddress: caches.reports }[kind] ?? poolCacheNamed(caches, kind)
     if (cache === undefined) throw new Error(`no cache for ${kind}`)
     return cache
   }
@@ -100,7 +101,7 @@ async function aDesk({ prunes = false } = {}) {
   const metrics = createMetrics()
   const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
   const client = { mergePatch, withPass: () => client } as unknown as Client
-  const sharing = new Sharing(caches)
+  const sources = new Sources(caches)
   const recorder = { event: (told: EventInput) => void news.push(told) }
   const capacity = addPoolCapacity(manager.domain('office'), {
     client,
@@ -108,7 +109,7 @@ async function aDesk({ prunes = false } = {}) {
     recorder,
     caches,
     ledger,
-    sharing,
+    sources,
     metrics: undefined,
   })
   const all = [caches.holds, caches.reports, caches.claims, ...caches.pools.values()]
@@ -118,6 +119,7 @@ async function aDesk({ prunes = false } = {}) {
     clock,
     caches,
     ledger,
+    sources,
     writes,
     news,
     vanished,
@@ -139,6 +141,10 @@ async function aDesk({ prunes = false } = {}) {
       return put({ ...stored, metadata: { ...stored.metadata, ...metadata } })
     },
   }
+}
+
+function poolCacheNamed({ pools }: ReturnType<typeof createCaches>, kind: string) {
+  return [...pools].find(([key]) => key.startsWith(`${kind}.`))?.[1]
 }
 
 function withoutConditions(status: object): object {
@@ -542,7 +548,7 @@ describe('what webhooks are told', () => {
     desk.put(aHold(pool, '10.0.0.11', 'quarantined'))
     desk.put(anAddress(pool, 'web', '10.0.0.12'))
     const { identity } = orThrow(toPool(pool))
-    const facts = poolFacts({ views: desk.caches, ledger: desk.ledger, shown: [desk.caches.reports] })
+    const facts = poolFacts({ views: desk.caches, ledger: desk.ledger, sources: desk.sources, hasSeenAll: () => true })
     if (facts === undefined) throw new Error('not everything has been listed')
     expect([...facts.heldOf(identity)].map(({ ip }) => ip)).toEqual(
       ['10.0.0.10', '10.0.0.12'].map(text => orThrow(parseIP(text))),
@@ -553,7 +559,9 @@ describe('what webhooks are told', () => {
 
   test('is nothing before everything has been listed', () => {
     const caches = createCaches()
-    const facts = () => poolFacts({ views: caches, ledger: new Ledger(), shown: [caches.reports] })
+    const sources = new Sources(caches)
+    const hasSeenAll = () => caches.reports.hasSynced
+    const facts = () => poolFacts({ views: caches, ledger: new Ledger(), sources, hasSeenAll })
     for (const cache of [caches.holds, ...caches.pools.values(), caches.reports]) {
       expect(facts()).toBeUndefined()
       cache.markSynced()
