@@ -3,6 +3,7 @@
 // counts either, for what it says is stored on every claim that waits, and must not change with every other claim's luck.
 
 import type { Identity } from '../api/object.ts'
+import type { Pool } from '../api/pool.ts'
 
 export type RefusalReason =
   | 'PoolNotFound'
@@ -43,3 +44,9 @@ export const poolNotFound = (pool: Identity): Refusal =>
 
 export const poolMalformed = (pool: Identity, malformed: string): Refusal =>
   refuse('PoolMalformed', `${poolText(pool)} cannot be used until its spec is corrected: ${malformed}`)
+
+export const spaceUndecided = ({ identity, spaceAsked }: Pick<Pool, 'identity' | 'spaceAsked'>): Refusal =>
+  refuse(
+    'SpaceNotOffered',
+    `${poolText(identity)} asks for the space ${spaceAsked}: the claim is served once status.space of the pool is decided`,
+  )

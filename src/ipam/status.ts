@@ -7,6 +7,7 @@ import { mooringGroup, readyCondition } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
 import { toRangeText } from '../ip/range.ts'
 import type { Capacity } from './capacity.ts'
+import type { Joining } from './joining.ts'
 import type { Overlap } from './overlap.ts'
 import { poolText } from './refusal.ts'
 
@@ -14,6 +15,7 @@ export interface PoolSeen {
   readonly pool: Pool
   readonly capacity: Capacity
   readonly overlaps: readonly Overlap[]
+  readonly joining: Joining
 }
 
 /** Ready first, then what qualifies it. A condition that does not apply to the pool as it is written is not there. */
@@ -34,7 +36,7 @@ export const malformedPoolCondition = (malformed: string, generation: number): C
   ...(generation > 0 ? { observedGeneration: generation } : {}),
 })
 
-function readyOfPool({ pool, capacity }: PoolSeen): ConditionFact {
+function readyOfPool({ pool, capacity, joining }: PoolSeen): ConditionFact {
   const no = (reason: string, message: string): ConditionFact => ({
     type: readyCondition,
     status: 'False',
@@ -43,6 +45,7 @@ function readyOfPool({ pool, capacity }: PoolSeen): ConditionFact {
   })
   if (pool.isDeleting) return no('PoolDeleting', 'nothing new is given out; the pool goes when its last holder does')
   if (pool.isPaused) return no('PoolPaused', 'claims wait until the annotation cluster.x-k8s.io/paused is removed')
+  if ('refused' in joining) return no(joining.refused.reason, joining.refused.message)
   if (capacity.total === 0n) {
     return no('NothingOffered', 'all listed addresses are excluded, reserved or the gateway: list more addresses')
   }
@@ -146,7 +149,13 @@ export function statusOfPool(seen: PoolSeen, before: readonly Condition[], now: 
     draining: countOf(draining),
     outOfRange: countOf(outOfRange),
   }
-  return { addresses, ...common }
+  return { addresses, ...spaceGiven(seen), ...common }
+}
+
+/** Only to a pool of a namespace a space is given; what was stored stays where it is refused now. */
+function spaceGiven({ pool, joining }: PoolSeen): { readonly space?: string } {
+  const isGiven = pool.spaceAsked !== undefined && pool.identity.namespace !== ''
+  return isGiven && 'space' in joining ? { space: joining.space } : {}
 }
 
 const poolConditionTypes = [readyCondition, 'Exhausted', 'Overlapping', 'Drained']

@@ -117,7 +117,8 @@ function onPool({ caches, waiting }: Desk, kind: Kind, change: Change<KubeObject
   if (after !== undefined && (before === undefined || (before.isPaused && !after.isPaused))) {
     markOldestFirst(caches.claims.byIndex('pool', key), binding)
   }
-  if (isSpecChange(change) || before?.isDeleting !== after?.isDeleting) waiting.poolChanged(key)
+  const isOther = before?.isDeleting !== after?.isDeleting || before?.space !== after?.space
+  if (isSpecChange(change) || isOther) waiting.poolChanged(key)
 }
 
 function readable(object: KubeObject | undefined): Pool | undefined {

@@ -12,11 +12,12 @@ import { type IP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { choose } from '../../ipam/choose.ts'
-import { poolMalformed, poolNotFound, type Refusal } from '../../ipam/refusal.ts'
+import { poolMalformed, poolNotFound, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { affinityKeys, type Block } from '../../ipam/space-index.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
 import type { Ledger } from '../office/ledger.ts'
 import { reportOf } from '../office/parsed.ts'
+import { joiningOf } from '../office/pool/joining.ts'
 import { holdsOfClaim, readPool } from '../office/views.ts'
 import {
   heldByAnother,
@@ -90,6 +91,8 @@ export function decide(
   if (pool === undefined) return { kind: 'refuse', refusal: poolNotFound(seen.identity) }
   if (isMalformed(pool)) return { kind: 'refuse', refusal: poolMalformed(seen.identity, pool.malformed) }
   if (pool.isPaused) return { kind: 'leave alone', why: 'PoolPaused' }
+  if (pool.space === '' && saysReady(claim)) return { kind: 'leave alone' }
+  if (pool.space === '') return { kind: 'refuse', refusal: whyNoSpace(pool, world.caches) }
 
   if (claim.choice === undefined && wasBound(claim) && seen.isLive !== true) return { kind: 'recall' }
   const witness = witnessOf(claim, pool, seen)
@@ -98,6 +101,8 @@ export function decide(
   if (witness !== undefined) return bindTo(claim, pool, firstIP({ ip: witness, bits: pool.bits }), seen, world)
   if (claim.addressName !== '') return { kind: 'refuse', refusal: lostAddress(claim) }
 
+  const joining = joiningOf(pool, world.caches)
+  if ('refused' in joining) return { kind: 'refuse', refusal: joining.refused }
   const namespace = world.caches.namespaces.get(claim.metadata.namespace)
   const choice = choose(pool, world.ledger.indexOf(pool.space), {
     claim: claimReference(claim),
@@ -112,6 +117,11 @@ export function decide(
   if (choice.kind === 'retake' && hold !== undefined)
     return { kind: 'bind', pool, ip: choice.ip, by: { how: 'regain', hold } }
   return { kind: 'bind', pool, ip: choice.ip, by: { how: 'take' } }
+}
+
+function whyNoSpace(pool: Pool, caches: CapiWorld['caches']): Refusal {
+  const joining = joiningOf(pool, caches)
+  return 'refused' in joining ? joining.refused : spaceUndecided(pool)
 }
 
 /** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or nobody, then a hold. */

@@ -65,9 +65,11 @@ export function followShown(caches: Caches, ledger: Ledger): void {
   for (const cache of caches.pools.values()) {
     // Addresses that came before their pool show from now on.
     cache.subscribe(change => {
-      if (!isSpecChange(change)) return
       const pool = change.new && poolOf(change.new)
+      const before = change.old && poolOf(change.old)
       if (pool === undefined || isMalformed(pool)) return
+      const hasMoved = before !== undefined && !isMalformed(before) && before.space !== pool.space
+      if (!isSpecChange(change) && !hasMoved) return
       const key = identityKey(pool.identity)
       for (const object of caches.reports.byIndex('pool', key)) showReport(caches, ledger, { new: object })
       for (const object of caches.claims.byIndex('pool', key)) showChoice(caches, ledger, { new: object })

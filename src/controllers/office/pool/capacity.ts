@@ -16,6 +16,7 @@ import { isRecord, shapeOf } from '../../../api/shape.ts'
 import { ownPoolKindOf } from '../../../api/to-pool.ts'
 import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
 import { type Capacity, capacityOf } from '../../../ipam/capacity.ts'
+import type { Joining } from '../../../ipam/joining.ts'
 import type { Overlap } from '../../../ipam/overlap.ts'
 import { malformedPoolCondition, statusOfPool } from '../../../ipam/status.ts'
 import { isApiError } from '../../../kube/api-error.ts'
@@ -32,6 +33,7 @@ import type { Ledger } from '../ledger.ts'
 import { poolOf } from '../parsed.ts'
 import type { Views } from '../views.ts'
 import { isPoolHeld } from './held.ts'
+import { joiningOf } from './joining.ts'
 import type { Neighbours } from './neighbours.ts'
 import type { Pace } from './pace.ts'
 
@@ -87,7 +89,12 @@ function find(key: string, { caches }: PoolWorld): Found | undefined {
 export interface Seen {
   readonly object: KubeObject
   readonly counted:
-    | { readonly pool: Pool; readonly capacity: Capacity; readonly overlaps: readonly Overlap[] }
+    | {
+        readonly pool: Pool
+        readonly capacity: Capacity
+        readonly overlaps: readonly Overlap[]
+        readonly joining: Joining
+      }
     | Malformed
   /** Whether a hold or an IPAddress names it. Asked only of a pool on its way out. */
   readonly isHeld: boolean
@@ -101,7 +108,12 @@ function observe({ object, identity }: Found, { caches, ledger, neighbours, pace
   const keepsConditions = pace.keepsConditions(identityKey(identity), object)
   if (isMalformed(pool)) return { object, counted: pool, isHeld, keepsConditions }
   const capacity = capacityOf(pool, ledger.indexOf(pool.space))
-  return { object, counted: { pool, capacity, overlaps: neighbours.of(pool) }, isHeld, keepsConditions }
+  return {
+    object,
+    counted: { pool, capacity, overlaps: neighbours.of(pool), joining: joiningOf(pool, caches) },
+    isHeld,
+    keepsConditions,
+  }
 }
 
 // --- decide ---

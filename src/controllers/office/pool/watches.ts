@@ -14,6 +14,7 @@ import { noteIn } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
 import type { DeskMetrics } from '../metrics.ts'
 import { poolOf } from '../parsed.ts'
+import { allPools } from '../views.ts'
 import { type PoolWorld, reconcilePool } from './capacity.ts'
 import { Neighbours } from './neighbours.ts'
 import { Pace } from './pace.ts'
@@ -43,6 +44,8 @@ export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningRecon
       if (!isSpecChange(change)) return
       neighbours.changed()
       for (const object of sides(change)) for (const other of sharingWith(object, sharing)) capacity.mark(other)
+      if (namespaceOf(change) === '')
+        for (const pool of allPools(caches)) if (pool.spaceAsked !== undefined) mark(pool.identity)
       // While the first list comes in, every pool is marked anyway.
       if (cache.hasSynced) for (const other of around(change, neighbours)) mark(other)
     })
@@ -53,6 +56,8 @@ export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningRecon
   })
   return capacity
 }
+
+const namespaceOf = (change: Change<KubeObject>): string => (change.new ?? change.old).metadata.namespace ?? ''
 
 function around(change: Change<KubeObject>, neighbours: Neighbours): Identity[] {
   return sides(change).flatMap(object => {
