@@ -5,7 +5,7 @@ import type { ClaimReference } from '../api/lock.ts'
 import { pausedAnnotation } from '../api/names.ts'
 import type { Pool, Quota } from '../api/pool.ts'
 import { selects } from '../api/selector.ts'
-import { poolText, type Refusal, refuse } from './refusal.ts'
+import { poolText, type Refusal, refuse, spaceUndecided } from './refusal.ts'
 import type { SpaceIndex } from './space-index.ts'
 
 export interface Applicant {
@@ -26,10 +26,7 @@ export function whyNotPermitted(pool: Pool, index: SpaceIndex, applicant: Applic
     const why = `${poolText(pool.identity)} is paused`
     return refuse('PoolPaused', `${why}: it serves again when the annotation ${pausedAnnotation} is removed`)
   }
-  if (pool.space === '') {
-    const why = `${poolText(pool.identity)} asks for the space ${pool.spaceAsked}, and it is not decided yet whether it joins it`
-    return refuse('SpaceNotOffered', `${why}: the claim is served once status.space of the pool says which it is`)
-  }
+  if (pool.space === '') return spaceUndecided(pool)
   return whyNotAllowed(pool, applicant) ?? whyOverQuota(pool, index, applicant)
 }
 

@@ -40,6 +40,7 @@ const seenOf = (pool: Pool, index: SpaceIndex, others: Pool[] = []) => ({
   pool,
   capacity: capacityOf(pool, index),
   overlaps: overlapsOf(pool, others),
+  joining: { space: pool.space },
 })
 
 const said = (pool: Pool, index: SpaceIndex, others: Pool[] = []): string[] =>

@@ -181,14 +181,14 @@ describe('A released address', () => {
     const [second, third] = [aClaim().named('second').on(pool), aClaim().named('third').on(pool)]
     for (const claim of [second, third]) {
       await world.create(claim)
-      await saysWhy(world, claim, 'AllocationFailed', 'may hold 1')
+      await saysWhy(world, claim, 'AllocationFailed', 'already holds its quota of 1 address')
       await world.pass(1_100)
     }
     const before = passes(world)
     await world.delete(first)
     await isServed(world, second)
     await world.pass(2_000)
-    await saysWhy(world, third, 'AllocationFailed', 'may hold 1')
+    await saysWhy(world, third, 'AllocationFailed', 'already holds its quota of 1 address')
     // On a server that others use too, their passes are counted as well.
     if (isInProcess) expect(passes(world) - before).toBeLessThan(15)
     await world.delete(second)

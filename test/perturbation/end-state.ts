@@ -17,6 +17,7 @@ const timesAndVersions = new Set([
   'lastTransitionTime',
   'managedFields',
   'since',
+  'heldSince',
   'until',
   'mooring.dev/claim-uid',
   'mooring.dev/renewed',

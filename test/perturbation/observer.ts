@@ -240,11 +240,13 @@ export class Observer {
   }
 }
 
+const nameOf = (owner: Reference | undefined): string => `${owner?.kind} ${owner?.namespace}/${owner?.name}`
+
 const isSameApplicant = (before: Stored, after: Stored): boolean => {
   const [one, other] = [before.spec?.claimRef, after.spec?.claimRef]
   if (one?.uid === other?.uid) return true
   if (one?.name === other?.name && one?.namespace === other?.namespace) return true
-  return before.spec?.owner !== undefined && JSON.stringify(before.spec.owner) === JSON.stringify(after.spec?.owner)
+  return before.spec?.owner !== undefined && nameOf(before.spec.owner) === nameOf(after.spec?.owner)
 }
 
 const isOwnedBy = ({ metadata }: Stored, uid: string): boolean =>

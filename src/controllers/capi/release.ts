@@ -62,7 +62,8 @@ async function releaseReport(
   const report = object && reportOf(object)
   if (report === undefined || isMalformed(report) || !isReportOf(report, claim, pool)) return
   const ip = parseIP(report.address)
-  const isRestDue = pool !== undefined && !isMalformed(ip) && ip.family === pool.family && held.length === 0
+  const isRestDue =
+    pool !== undefined && pool.space !== '' && !isMalformed(ip) && ip.family === pool.family && held.length === 0
   // What another bound claim shows is in use: a rest would keep it from the hold it is about to get.
   if (
     isRestDue &&

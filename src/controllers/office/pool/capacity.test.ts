@@ -535,8 +535,9 @@ test('pools of one space count what another of them gave out', async () => {
   const one = desk.put(ours({ addresses: ['10.0.0.10-10.0.0.19'], space: 'blue' }, 'one'))
   const two = desk.put(ours({ addresses: ['10.0.0.10-10.0.0.19'], space: 'blue' }, 'two'))
   await desk.rest()
-  desk.put(aHold(one, '10.0.0.10'))
+  desk.put(aHold(desk.read(one) ?? one, '10.0.0.10'))
   await desk.rest()
+  for (const pool of [one, two]) expect(desk.read(pool)?.status).toMatchObject({ space: 'default/blue' })
   for (const pool of [one, two]) expect(desk.read(pool)?.status?.addresses).toMatchObject({ held: 1, free: 9 })
 })
 
