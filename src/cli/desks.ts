@@ -1,5 +1,5 @@
 // Desks put together over any Kubernetes API: the embedded server of `mooring up`, the cluster of `mooring controller`.
-// What differs between the two (how the server is reached, who asks the webhooks, who leads) is passed in or stays outside.
+// What differs between the two (how the server is reached, where webhooks are served, who leads) is passed in or stays outside.
 
 import { hostname } from 'node:os'
 import type { WebhookSet } from '../admission/webhook.ts'
@@ -35,7 +35,7 @@ export interface DesksOptions {
 
 export interface Desks {
   readonly state: ManagerState
-  /** Kinds that were not listed yet. When there are none webhooks can answer, also by a process that does not lead. */
+  /** Kinds that were not listed yet. When there are none webhooks can answer, also in a process that does not lead. */
   unlisted(): string[]
   /** Of every desk that is on, and of the office. */
   webhookSets(): readonly WebhookSet[]
