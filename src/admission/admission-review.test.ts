@@ -129,9 +129,12 @@ describe('a mutating webhook', () => {
       const value = berthOf(name)
       return patched([{ op: 'add', path: '/metadata/annotations', value: { berth: value } }], ['it has a berth now'])
     })
-    const answer = await askOf(webhook)
+    const clock = new VirtualClock()
+    const answer = await askOf(webhook, created(), { clock })
     expect(answer.response).toMatchObject({ allowed: true, patchType: 'JSONPatch', warnings: ['it has a berth now'] })
     expect(patchIn(answer)).toEqual([{ op: 'add', path: '/metadata/annotations', value: { berth: 'berth of ada' } }])
+    // Its time is not waited for any more.
+    expect(clock.timers).toBe(0)
   })
 
   test('that changes nothing answers no patch', async () => {

@@ -27,7 +27,7 @@ interface Answer {
   readonly patchType?: 'JSONPatch'
 }
 
-/** What the API server passes on to its client; more than a screenful helps nobody. */
+/** What the API server passes on to its client; more than a screenful is not read. */
 const warningsMax = 20
 
 /** An answer is given up this long before the API server stops waiting for it; it may still have to cross the network. */

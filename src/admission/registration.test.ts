@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { aWorld } from '../../test/harness/world.ts'
 import {
   toConversion,
   toMutatingConfiguration,
@@ -66,9 +67,24 @@ describe('the registration', () => {
     expect(webhooks).toMatchObject([{ ...picked, rules: [{ apiVersions: ['*'], scope: 'Cluster' }] }])
   })
 
-  test('is there without webhooks too, so that what was registered before is taken away', () => {
+  test('is there without webhooks too', () => {
     expect(toValidatingConfiguration([mutating], { address })).toMatchObject({ webhooks: [] })
     expect(toMutatingConfiguration([], { address })).toMatchObject({ webhooks: [] })
+  })
+
+  test('without webhooks, applied, takes away what was registered before', async () => {
+    const { admin } = await aWorld()
+    const kinds = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations'
+    const path = `${kinds}/mooring-validating-webhook-configuration`
+    for (const [webhooks, count] of [
+      [[validating], 1],
+      [[], 0],
+    ] as const) {
+      const { code } = await admin.apply(path, toValidatingConfiguration(webhooks, { address }))
+      expect([200, 201]).toContain(code)
+      const { body } = await admin.get(path)
+      expect((body as { webhooks?: unknown[] }).webhooks ?? []).toHaveLength(count)
+    }
   })
 
   test('has those that stand in for another product only where they are wanted', () => {

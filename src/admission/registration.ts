@@ -1,6 +1,5 @@
-// How the API server is told to ask. What becomes of a request while no webhook answers is for each webhook to say: a pool that
-// was written unchecked makes claims wait later, which is harder to understand than a write that says "try again". Status
-// writes are not asked about.
+// How the API server is told to ask. What becomes of a request while no webhook answers is for each webhook to say. Status writes
+// are not asked about.
 
 import { conversionPath } from './conversion.ts'
 import type { Webhook } from './webhook.ts'

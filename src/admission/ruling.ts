@@ -1,6 +1,6 @@
 // What admission answers: yes or no, with warnings either way. The three ways to say no are told apart by clients, so they
 // are kept as they always were: 422 for a spec that is wrong in itself, 400 for a change that does not fit what is held,
-// 403 for faults of Cluster API's own kinds.
+// 403 for faults of kinds whose owner answers them so.
 
 import { describeFault, describeFaults, type Fault } from './fault.ts'
 
@@ -19,7 +19,7 @@ export type Ruling =
     }
   /** The object is wrong in itself. */
   | { readonly kind: 'invalid'; readonly faults: readonly Fault[]; readonly warnings: readonly string[] }
-  /** As Cluster API answers faults of claims and addresses. */
+  /** The same, where the owner of the kind answers faults with 403. */
   | { readonly kind: 'forbidden'; readonly faults: readonly Fault[]; readonly warnings: readonly string[] }
   /** The object is right, the change is not. */
   | { readonly kind: 'refused'; readonly message: string; readonly warnings: readonly string[] }

@@ -1,5 +1,5 @@
-// The HTTPS listener that the API server asks. It knows paths and bytes; what is answered is decided in
-// `admission-review.ts` and `conversion.ts`. Bodies, waiting times and connections are bounded, and a certificate can be renewed while it serves.
+// The HTTPS listener that the API server asks. It knows paths and bytes; what is answered is decided in `admission-review.ts`
+// and `conversion.ts`. Bodies, waiting times and connections are bounded, and a certificate can be renewed while it serves.
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'

@@ -73,7 +73,7 @@ export function mutatingWebhook<F>(kind: VersionedKind, answer: Answer<F>): Webh
   return { type: 'mutating', kind, name, path: usualPath('mutate', kind), operations, ...usual, answer }
 }
 
-/** `/validate-ipam-cluster-x-k8s-io-v1alpha2-inclusterippool`. */
+/** `/validate-apps-v1-deployment`. */
 function usualPath(verb: string, { group, version, kind }: VersionedKind): string {
   return `/${verb}-${group.replaceAll('.', '-')}-${version}-${kind.toLowerCase()}`
 }

@@ -26,7 +26,7 @@ export function whyNotPermitted(pool: Pool, index: SpaceIndex, applicant: Applic
     const why = `${poolText(pool.identity)} is paused`
     return refuse('PoolPaused', `${why}: it serves again when the annotation ${pausedAnnotation} is removed`)
   }
-  if (pool.space === '') return spaceUndecided(pool)
+  if (pool.space === '') return spaceUndecided(pool.identity)
   return whyNotAllowed(pool, applicant) ?? whyOverQuota(pool, index, applicant)
 }
 

@@ -66,7 +66,7 @@ export async function expectAnswers<F>(
       expect(errors).toEqual([])
       if (!response.allowed) expect(response.status?.message).not.toBe('')
     }),
-    { numRuns: 1000 },
+    { numRuns: 500 },
   )
 }
 

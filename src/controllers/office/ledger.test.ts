@@ -102,6 +102,20 @@ describe('a pool is reported', () => {
     expect(told()).toEqual(['vms'])
   })
 
+  test('with what the reports show, held or not, as far as it can be read', () => {
+    const { ledger } = aLedger()
+    ledger.putHold(aHold())
+    ledger.show(shown('report'))
+    ledger.show({ ...unreadable, by: 'another report' })
+    ledger.show(shown('choice'))
+    const { ip, bits } = shown('report')
+    expect([...ledger.reportedOf(pool)]).toEqual([{ ip, bits }])
+    expect([...ledger.reportedOf(other)]).toEqual([])
+    ledger.hide('report web')
+    expect([...ledger.reportedOf(pool)]).toEqual([])
+    expect(ledger.isReported(pool)).toBe(true)
+  })
+
   test('by no choice and no intent', () => {
     const { ledger } = aLedger()
     ledger.show(shown('choice'))

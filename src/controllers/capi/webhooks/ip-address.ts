@@ -66,7 +66,7 @@ function poolReferenceOf(spec: Fields): PoolReference {
   }
 }
 
-/** The older version of these kinds lets the group be left out; then nobody can tell whose pool is meant. */
+/** The older version of these kinds lets the group be left out; then the pool cannot be found. */
 export function groupFaults(spec: Fields): Fault[] {
   if (poolReferenceOf(spec).apiGroup !== '') return []
   return [invalid('spec.poolRef.apiGroup', null, 'the pool reference needs to contain a group')]

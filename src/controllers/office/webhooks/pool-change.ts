@@ -141,7 +141,7 @@ interface OverlapJudgement {
 }
 
 /**
- * The stricter of two pools decides: who said "deny" is not overruled by a pool that comes later. What both listed before
+ * The stricter of two pools decides: one that says "deny" is not overruled by a pool that comes later. What both listed before
  * the change is not refused anew, for else nothing else about the pool could be put right.
  */
 function judgeOverlaps(old: unknown, pool: Pool, facts: PoolFacts): OverlapJudgement {
@@ -175,7 +175,7 @@ function overlapsBefore(old: unknown, pool: Pool, others: Iterable<Pool>): Reado
   return new Map(overlapsOf(before, others).map(overlap => [identityKey(overlap.other), overlap]))
 }
 
-/** A pool of another namespace is not named to whoever may not see it. */
+/** A pool of another namespace is not named to a user who may not see it. */
 function overlapSentence(pool: Pool, { other, sharesSpace }: Overlap): string {
   const isHidden = other.namespace !== '' && other.namespace !== pool.identity.namespace
   const who = `${isHidden ? 'a pool of another namespace' : poolText(other)} lists the same addresses`

@@ -143,11 +143,17 @@ describe.each(kinds)('a change of %s', kind => {
 })
 
 describe('defaults', () => {
+  const usual = { op: 'add', path: '/spec/allocationPrefixLength', value: 64 }
+
   test.each([
-    [{ prefixes: [] }, { allocationPrefixLength: 64 }],
-    [{ allocationPrefixLength: 0 }, { allocationPrefixLength: 64 }],
+    [{ prefixes: [] }, [usual]],
+    [{ allocationPrefixLength: 0 }, [usual]],
     [{ allocationPrefixLength: 56 }, undefined],
-  ])('of %j are %j', (spec, defaults) => {
-    expect(prefixPoolDefaults(aPool(spec))).toEqual(defaults)
+  ])('of %j are %j', (spec, patch) => {
+    expect(prefixPoolDefaults(aPool(spec))).toEqual({ kind: 'allowed', warnings: [], ...(patch && { patch }) })
+  })
+
+  test('of a pool without a spec are none: a patch could not be applied', () => {
+    expect(prefixPoolDefaults({ metadata: { name: 'vms' } })).toEqual({ kind: 'allowed', warnings: [] })
   })
 })

@@ -1,5 +1,7 @@
 // What the API server asks about pools. Names and paths of the in-cluster kinds are the ones that clusters already have, so an
-// installation that was set up for the reference provider finds an answer where it asks.
+// installation that was set up for the reference provider finds an answer where it asks. While no webhook answers, requests
+// fail: a pool that was written unchecked makes claims wait later, which is harder to understand than a write that says "try
+// again".
 
 import { allowed, type Ruling } from '../../../admission/ruling.ts'
 import { mutatingWebhook, validatingWebhook, type Webhook } from '../../../admission/webhook.ts'
