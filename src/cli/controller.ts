@@ -70,7 +70,7 @@ export async function controller(
       },
     })
     metrics.gauge('mooring_leader', '1 if this process leads, and works.', () =>
-      Number(election?.isLeading ?? desks.state === 'running'),
+      Number(election?.isLeader ?? desks.state === 'running'),
     )
     // From the socket inwards: reviews are the last to end, for the other replicas' writes ask for them too.
     const reviews = await answerReviews(parts, desks)
