@@ -9,7 +9,7 @@ import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
 import { silentLog } from '../telemetry/log.ts'
 import type { ApiError, Reason } from './api-error.ts'
 import { type Client, createClient } from './client.ts'
-import { createDiscovery, firstVersion } from './discovery.ts'
+import { createDiscovery } from './discovery.ts'
 import { defineKind, type KubeObject } from './object.ts'
 import { type Wire, WireError, type WireRequest, type WireResponse } from './wire.ts'
 
@@ -29,7 +29,11 @@ function aClient(answer: (request: WireRequest) => WireResponse | Promise<WireRe
     requests.push(request)
     return answer(request)
   }
-  return { clock, requests, client: createClient({ wire, clock, versionOf: firstVersion, name: 'tester' }) }
+  return {
+    clock,
+    requests,
+    client: createClient({ wire, clock, versionOf: async kind => kind.versions[0], name: 'tester' }),
+  }
 }
 
 const reply = (status: number, body: unknown, headers = {}): WireResponse => ({

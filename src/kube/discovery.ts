@@ -1,6 +1,6 @@
-// Which version of a kind does this server serve? The answer is kept: a kind that is there is asked about again only when
-// somebody met a "not installed" or after a long while (another version may be preferred by then), one that is not there
-// at most every few seconds however many ask.
+// Which version of a kind does this server serve? The answer is kept: a kind that is there is asked about again only after a
+// request for it was answered "not installed", or after a long while (another version may be preferred by then); one that
+// is not there at most every few seconds, however many requests need it.
 //
 //   unknown --found--> served --forget, or old--> unknown
 //      |  ^
@@ -29,7 +29,7 @@ export interface DiscoveryOptions {
   readonly name: string
   /** How long "not installed" is believed. */
   readonly absentMs?: number
-  /** How long a version is believed without anybody doubting it. */
+  /** How long a version is believed when no request contradicts it. */
   readonly servedMs?: number
   readonly timeoutMs?: number
 }
@@ -86,11 +86,6 @@ export async function servedVersions(options: DiscoveryOptions, { group, plural 
     if ((await resourcesOf(options, group, version))?.has(plural)) served.push(version)
   }
   return served
-}
-
-/** For kinds that every server has: no question is asked. */
-export function firstVersion(kind: Kind): Promise<string> {
-  return Promise.resolve(kind.versions[0])
 }
 
 /** The plurals of a group in one version; undefined when there is no such version. */

@@ -1,7 +1,6 @@
-// Kubernetes events for the owner of an object. Telling is best effort and never in anybody's way: `event` only notes what
-// happened; sending is done behind it, one at a time. The same thing told again is one event with a count. What is kept
-// is bounded: an object that is talked about without end is cut short, and when the server does not listen the oldest
-// news is dropped.
+// Kubernetes events for the owner of an object. Recording is best effort and holds up no pass: `event` only notes what
+// happened; events are sent behind it, one at a time. The same event again is one event with a count. What is kept is
+// bounded: one object gets only so many different events, and while the API server does not answer the oldest are dropped.
 
 import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
@@ -9,7 +8,7 @@ import { describeError, type Log } from '../telemetry/log.ts'
 import { isApiError } from './api-error.ts'
 import type { Client } from './client.ts'
 import { defineKind, type KubeObject, type ObjectRef } from './object.ts'
-import { toMicroTime } from './time.ts'
+import { toMicroTime } from './timestamp.ts'
 
 export interface EventObject extends KubeObject {
   readonly eventTime?: string
@@ -43,8 +42,8 @@ export interface EventInput {
 }
 
 export interface Recorder {
-  event(news: EventInput): void
-  /** Resolves when everything told so far was sent or given up. */
+  event(input: EventInput): void
+  /** Resolves when every event so far was sent or given up. */
   flushed(): Promise<void>
   stop(): Promise<void>
 }
@@ -54,30 +53,30 @@ export interface RecorderOptions {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  /** `mooring.dev/capi`: who speaks. */
+  /** The reporting controller: `mooring.dev/capi`. */
   readonly controller: string
-  /** Which process of it. */
+  /** The reporting instance: which process of it. */
   readonly instance: string
 }
 
-/** Different things remembered, to be counted when they happen again. */
+/** Different events remembered, to be counted when they happen again. */
 const rememberedMax = 2_000
 /** Waiting to be sent. */
 const pendingMax = 1_000
-/** The same thing within this time is counted, later it is news again. */
+/** The same event within this time is counted, later it is a new one. */
 const seriesMs = 6 * 60_000
 /** A running count is sent at most this often. */
 const seriesPeriodMs = 30_000
-/** Different news about one object: so many at once, then one more for every so much time. */
-const newsPerObjectMax = 25
-const newsRefillMs = 60_000
+/** Different events about one object: so many at once, then one more for every so much time. */
+const eventsPerObjectMax = 25
+const eventRefillMs = 60_000
 const triesMax = 3
 /** The API server's limit for `note`. */
 const noteBytesMax = 1024
 
-interface Told {
+interface Recorded {
   readonly ref: ObjectRef
-  readonly news: EventInput
+  readonly input: EventInput
   count: number
   lastMs: number
   lastTime: string
@@ -87,44 +86,44 @@ interface Told {
 
 export function createRecorder(options: RecorderOptions): Recorder {
   const { client, clock, random, log, controller, instance } = options
-  const told = new Map<string, Told>()
+  const recorded = new Map<string, Recorded>()
   const budgets = new Map<string, { left: number; atMs: number }>()
-  const pending = new Map<string, Told>()
+  const pending = new Map<string, Recorded>()
   const abort = new AbortController()
   let sending: Promise<void> | undefined
 
-  function event(news: EventInput): void {
+  function event(input: EventInput): void {
     if (abort.signal.aborted) return
-    const key = JSON.stringify([news.about.metadata.uid, news.type, news.reason, news.action, news.note])
+    const key = JSON.stringify([input.about.metadata.uid, input.type, input.reason, input.action, input.note])
     const nowMs = clock.monotonicMs()
-    const before = told.get(key)
+    const before = recorded.get(key)
     if (before !== undefined && nowMs - before.lastMs < seriesMs) {
-      told.delete(key)
-      told.set(key, before)
+      recorded.delete(key)
+      recorded.set(key, before)
       before.count++
       before.lastMs = nowMs
       before.lastTime = toMicroTime(clock.now())
       if (nowMs - before.sentMs >= seriesPeriodMs) enqueue(key, before)
       return
     }
-    if (!isWithinBudget(news.about.metadata.uid ?? '', nowMs)) return
-    const fresh: Told = {
-      ref: { namespace: news.about.metadata.namespace || 'default', name: eventName(news.about, random) },
-      news,
+    if (!isWithinBudget(input.about.metadata.uid ?? '', nowMs)) return
+    const fresh: Recorded = {
+      ref: { namespace: input.about.metadata.namespace || 'default', name: eventName(input.about, random) },
+      input,
       count: 1,
       lastMs: nowMs,
       lastTime: toMicroTime(clock.now()),
       sentMs: nowMs,
       isStored: false,
     }
-    told.set(key, fresh)
-    forgetOldest(told, rememberedMax)
+    recorded.set(key, fresh)
+    forgetOldest(recorded, rememberedMax)
     enqueue(key, fresh)
   }
 
   function isWithinBudget(uid: string, nowMs: number): boolean {
-    const budget = budgets.get(uid) ?? { left: newsPerObjectMax, atMs: nowMs }
-    const refilled = Math.min(newsPerObjectMax, budget.left + (nowMs - budget.atMs) / newsRefillMs)
+    const budget = budgets.get(uid) ?? { left: eventsPerObjectMax, atMs: nowMs }
+    const refilled = Math.min(eventsPerObjectMax, budget.left + (nowMs - budget.atMs) / eventRefillMs)
     const isAllowed = refilled >= 1
     budgets.delete(uid)
     budgets.set(uid, { left: isAllowed ? refilled - 1 : refilled, atMs: nowMs })
@@ -132,7 +131,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     return isAllowed
   }
 
-  function enqueue(key: string, item: Told): void {
+  function enqueue(key: string, item: Recorded): void {
     pending.set(key, item)
     forgetOldest(pending, pendingMax)
     sending ??= sendAll()
@@ -149,7 +148,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
     sending = undefined
   }
 
-  async function send(item: Told): Promise<void> {
+  async function send(item: Recorded): Promise<void> {
     for (let tries = 1; tries <= triesMax && !abort.signal.aborted; tries++) {
       try {
         item.sentMs = clock.monotonicMs()
@@ -158,7 +157,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
         return
       } catch (error) {
         if (isApiError(error, 'NotFound', 'Conflict') && item.isStored) {
-          // It was deleted or has run out: it is told as a new one.
+          // It was deleted or has expired: it is sent as a new one.
           item.isStored = false
           continue
         }
@@ -170,7 +169,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
           !isApiError(error, 'Unreachable', 'UnknownOutcome', 'TooManyRequests', 'Unavailable') ||
           tries === triesMax
         ) {
-          log.debug('an event was not told', { reason: item.news.reason, error: describeError(error) })
+          log.debug('an event could not be sent', { reason: item.input.reason, error: describeError(error) })
           return
         }
         await pause(clock, 1_000 * tries * (1 + random()), abort.signal)
@@ -178,21 +177,21 @@ export function createRecorder(options: RecorderOptions): Recorder {
     }
   }
 
-  async function store({ ref, news, count, lastTime, isStored }: Told): Promise<void> {
+  async function store({ ref, input, count, lastTime, isStored }: Recorded): Promise<void> {
     const series = { count, lastObservedTime: lastTime }
     const { signal } = abort
     if (isStored) {
       await client.mergePatch(events, ref, { series }, { signal })
       return
     }
-    const { apiVersion, kind, metadata } = news.about
+    const { apiVersion, kind, metadata } = input.about
     const object: EventObject = {
       metadata: { name: ref.name, namespace: ref.namespace ?? 'default' },
       eventTime: lastTime,
-      type: news.type,
-      reason: news.reason,
-      action: news.action,
-      note: cut(news.note, noteBytesMax),
+      type: input.type,
+      reason: input.reason,
+      action: input.action,
+      note: cut(input.note, noteBytesMax),
       regarding: {
         apiVersion,
         kind,

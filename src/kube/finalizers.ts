@@ -1,6 +1,6 @@
-// Our finalizer among others' (I13). The list is one field: whoever writes it writes all of it, so every write carries
-// the version of the list it was computed from, and a conflict means that somebody else changed it. Others' finalizers
-// stay as they are, in their order.
+// Our finalizer among others' (I13). The list is one field and is written whole, so every write carries the version of the
+// list it was computed from, and a conflict means that another controller changed it. Others' finalizers stay as they are,
+// in their order.
 
 import { isApiError } from './api-error.ts'
 import type { Client } from './client.ts'
@@ -36,10 +36,9 @@ export async function addFinalizer<T extends KubeObject>(
   kind: Kind<T>,
   object: T,
   finalizer: string,
-  signal?: AbortSignal,
 ): Promise<T> {
   if (isDeleting(object) || hasFinalizer(object, finalizer)) return object
-  return patchList(client, kind, object, withFinalizer(object, finalizer), signal)
+  return patchList(client, kind, object, withFinalizer(object, finalizer))
 }
 
 /** One write at most. The answer is the object without ours, or undefined when it is gone. */
@@ -48,11 +47,10 @@ export async function removeFinalizer<T extends KubeObject>(
   kind: Kind<T>,
   object: T,
   finalizer: string,
-  signal?: AbortSignal,
 ): Promise<T | undefined> {
   if (!hasFinalizer(object, finalizer)) return object
   try {
-    return await patchList(client, kind, object, withoutFinalizer(object, finalizer), signal)
+    return await patchList(client, kind, object, withoutFinalizer(object, finalizer))
   } catch (error) {
     if (isApiError(error, 'NotFound')) return undefined
     throw error
@@ -64,7 +62,6 @@ function patchList<T extends KubeObject>(
   kind: Kind<T>,
   object: T,
   finalizers: readonly string[],
-  signal: AbortSignal | undefined,
 ): Promise<T> {
   const { uid, resourceVersion } = object.metadata
   if (uid === undefined || resourceVersion === undefined) {
@@ -72,5 +69,5 @@ function patchList<T extends KubeObject>(
   }
   // A merge patch takes an empty list away only when told so.
   const patch = { metadata: { finalizers: finalizers.length === 0 ? null : finalizers } }
-  return client.mergePatch(kind, refOf(object), patch, { uid, resourceVersion, ...(signal && { signal }) })
+  return client.mergePatch(kind, refOf(object), patch, { uid, resourceVersion })
 }

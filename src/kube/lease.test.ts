@@ -36,11 +36,11 @@ function aCandidate(server: ToyObjects, clock: VirtualClock, identity: string, c
 const leaseOf = (server: ToyObjects) => server.objects.get('mooring-system/mooring') as Lease | undefined
 
 describe('an election', () => {
-  test('takes a lease that nobody holds, and renews it', async () => {
+  test('takes a lease that no process holds, and renews it', async () => {
     const [server, clock] = [new ToyObjects(), new VirtualClock()]
     const one = aCandidate(server, clock, 'one')
     await settle()
-    expect(one.election.isLeading).toBe(true)
+    expect(one.election.isLeader).toBe(true)
     expect(leaseOf(server)?.spec).toEqual({
       holderIdentity: 'one',
       leaseDurationSeconds: 15,
@@ -49,7 +49,7 @@ describe('an election', () => {
       leaseTransitions: 0,
     })
     await clock.advance(60_000)
-    expect(one.election.isLeading).toBe(true)
+    expect(one.election.isLeader).toBe(true)
     expect(leaseOf(server)?.spec).toMatchObject({ acquireTime: '2030-01-01T00:00:00.000000Z', leaseTransitions: 0 })
     expect(leaseOf(server)?.spec?.renewTime).toMatch(/^2030-01-01T00:00:5\d\.\d{6}Z$/)
     await one.stop()
@@ -62,10 +62,10 @@ describe('an election', () => {
     await settle()
     const two = aCandidate(server, clock, 'two')
     await clock.advance(60_000)
-    expect([one.election.isLeading, two.election.isLeading, two.election.holder]).toEqual([true, false, 'one'])
+    expect([one.election.isLeader, two.election.isLeader, two.election.holder]).toEqual([true, false, 'one'])
     await one.stop()
     await clock.advance(3_000)
-    expect(two.election.isLeading).toBe(true)
+    expect(two.election.isLeader).toBe(true)
     expect(leaseOf(server)?.spec).toMatchObject({ holderIdentity: 'two', leaseTransitions: 1 })
     await two.stop()
   })
@@ -103,9 +103,9 @@ describe('an election', () => {
     clock.jump(-86_400_000)
     await clock.advance(14_000)
     clock.jump(2 * 86_400_000)
-    expect(two.election.isLeading).toBe(false)
+    expect(two.election.isLeader).toBe(false)
     await clock.advance(4_000)
-    expect(two.election.isLeading).toBe(true)
+    expect(two.election.isLeader).toBe(true)
     await two.stop()
   })
 
@@ -115,9 +115,9 @@ describe('an election', () => {
     await settle()
     server.weather = () => Promise.reject(new WireError('down', true))
     await clock.advance(9_000)
-    expect(one.election.isLeading).toBe(true)
+    expect(one.election.isLeader).toBe(true)
     await clock.advance(1_001)
-    expect(one.election.isLeading).toBe(false)
+    expect(one.election.isLeader).toBe(false)
     expect(one.journal).toEqual(['elected', 'lost'])
     server.weather = () => Promise.resolve()
     await clock.advance(3_000)
@@ -144,9 +144,9 @@ describe('an election', () => {
     isTroubled = true
     for (let passed = 0; passed < 60_000; passed += 200) {
       await clock.advance(200)
-      expect([one, two].filter(({ election }) => election.isLeading).length).toBeLessThanOrEqual(1)
+      expect([one, two].filter(({ election }) => election.isLeader).length).toBeLessThanOrEqual(1)
     }
-    expect(two.election.isLeading).toBe(true)
+    expect(two.election.isLeader).toBe(true)
     isTroubled = false
     await Promise.all([one.stop(), two.stop()])
   })
@@ -155,7 +155,7 @@ describe('an election', () => {
     const [server, clock] = [new ToyObjects(), new VirtualClock()]
     const one = aCandidate(server, clock, 'one')
     await one.election.elected(new AbortController().signal)
-    expect(one.election.isLeading).toBe(true)
+    expect(one.election.isLeader).toBe(true)
     const two = aCandidate(server, clock, 'two')
     const abort = new AbortController()
     const waiting = two.election.elected(abort.signal)
@@ -167,7 +167,7 @@ describe('an election', () => {
 
 // Three candidates, each with its own delays and losses on the way to the server: never do two believe at once.
 
-test('in any order of delays and losses at most one believes that it leads, and one does once they stop', async () => {
+test('in any order of delays and losses at most one takes itself for the leader, and one does once they stop', async () => {
   const trouble = fc.record({
     who: fc.nat(2),
     delayMs: fc.constantFrom(0, 100, 3_000, 9_000, 14_000, 40_000),
@@ -197,21 +197,21 @@ test('in any order of delays and losses at most one believes that it leads, and 
         const client = { ...own.client, get: way('get'), create: way('create'), update: way('update') } as never
         return aCandidate(server, clock, identity, client)
       })
-      const believers = () => candidates.filter(({ election }) => election.isLeading).length
+      const leaders = () => candidates.filter(({ election }) => election.isLeader).length
       for (const { who, passMs, skewMs, ...bad } of story) {
         waiting[who]?.push({ who, passMs, skewMs, ...bad })
         clock.jump(skewMs)
         for (let passed = 0; passed < passMs; passed += 500) {
           await clock.advance(500)
-          expect(believers()).toBeLessThanOrEqual(1)
+          expect(leaders()).toBeLessThanOrEqual(1)
         }
       }
       for (const list of waiting) list.length = 0
       for (let passed = 0; passed < 90_000; passed += 500) {
         await clock.advance(500)
-        expect(believers()).toBeLessThanOrEqual(1)
+        expect(leaders()).toBeLessThanOrEqual(1)
       }
-      expect(believers()).toBe(1)
+      expect(leaders()).toBe(1)
       await Promise.all([...candidates.map(({ stop }) => stop()), clock.advance(60_000)])
       expect(clock.timers).toBe(0)
     }),

@@ -1,12 +1,13 @@
-// Which of several processes works. It only spares wasted work: nothing that must be safe rests on it (I15).
+// Leader election: which of several processes works. It only spares wasted work: nothing that must be safe rests on it (I15).
 //
-// A holder believes in itself for `renewMsMax` from the moment *before* it sent the renewal that succeeded. A candidate
-// takes over when it has seen the same record for the record's whole duration by its own clock, which began later than
+// A leader takes itself for one for `renewMsMax` from the moment *before* it sent the renewal that succeeded. A candidate
+// takes over when it has seen the same Lease for the whole duration of the Lease by its own clock, which began later than
 // that moment. The first span is shorter than the second, so as long as clocks run at about the same speed at most one
-// believes. The clocks may show different times: stored times are for people, only versions are compared.
+// process takes itself for the leader. The clocks may show different times: stored times are for people, only versions are
+// compared.
 //
-//   candidate --record free, or unchanged for its duration: written--> leading --not renewed in time--> candidate
-//                                                                        `--told to stop: released--> stopped
+//   candidate --Lease free, or unchanged for its duration: written--> leader --not renewed in time--> candidate
+//                                                                       `--told to stop: released--> stopped
 
 import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
@@ -15,7 +16,7 @@ import { describeError, type Log } from '../telemetry/log.ts'
 import { isApiError } from './api-error.ts'
 import type { Client } from './client.ts'
 import { defineKind, type KubeObject } from './object.ts'
-import { toMicroTime } from './time.ts'
+import { toMicroTime } from './timestamp.ts'
 
 export interface LeaseSpec {
   readonly holderIdentity?: string
@@ -47,7 +48,7 @@ export interface ElectionOptions {
   /** Unlike any other process's, also unlike this one's before its restart. */
   readonly identity: string
   readonly durationSeconds?: number
-  /** How long a holder believes in itself without a renewal. */
+  /** How long a process takes itself for the leader without a renewal. */
   readonly renewMsMax?: number
   /** Between two tries or renewals. */
   readonly periodMs?: number
@@ -65,10 +66,10 @@ export class Election {
   readonly #renewMsMax: number
   readonly #periodMs: number
   readonly #waiting = new Waiters()
-  /** Leading, in its own belief, until then. */
-  #believesUntilMs = Number.NEGATIVE_INFINITY
-  #wasLeading = false
-  /** Whether the lease may be ours, also without our knowing. */
+  /** It takes itself for the leader until then. */
+  #leaderUntilMs = Number.NEGATIVE_INFINITY
+  #wasLeader = false
+  /** A write whose answer was lost may have made the Lease ours. */
   #hasWritten = false
   #seen: { version: string; sinceMs: number; lease: Lease } | undefined
 
@@ -78,23 +79,23 @@ export class Election {
     this.#renewMsMax = options.renewMsMax ?? (this.#durationSeconds * 1000 * 2) / 3
     this.#periodMs = options.periodMs ?? 2_000
     if (this.#renewMsMax >= this.#durationSeconds * 1000) {
-      throw new RangeError('a holder must stop believing before others may take over')
+      throw new RangeError('a leader must give up before others may take over')
     }
   }
 
   /** Asked at the moment it matters: a process that slept finds out here. */
-  get isLeading(): boolean {
-    return this.#options.clock.monotonicMs() < this.#believesUntilMs
+  get isLeader(): boolean {
+    return this.#options.clock.monotonicMs() < this.#leaderUntilMs
   }
 
-  /** Who held the lease when it was last looked at. */
+  /** The identity that held the Lease when it was last read. */
   get holder(): string | undefined {
     return this.#seen?.lease.spec?.holderIdentity || undefined
   }
 
-  /** Resolves when this process leads; rejects when the signal is aborted before. */
+  /** Resolves when this process is the leader; rejects when the signal is aborted before. */
   elected(signal: AbortSignal): Promise<void> {
-    return this.#waiting.until(this.isLeading, signal)
+    return this.#waiting.until(this.isLeader, signal)
   }
 
   /** Takes part until the signal is aborted, then gives the lease back. */
@@ -104,7 +105,7 @@ export class Election {
       const cancelTry = new AbortController()
       const forward = () => cancelTry.abort(signal.reason)
       signal.addEventListener('abort', forward, { once: true })
-      const limitMs = this.isLeading ? this.#believesUntilMs - clock.monotonicMs() : this.#renewMsMax
+      const limitMs = this.isLeader ? this.#leaderUntilMs - clock.monotonicMs() : this.#renewMsMax
       const cancelLimit = clock.setTimer(limitMs, () => {
         cancelTry.abort(new Error('the time to renew is over'))
         this.#notice()
@@ -118,11 +119,7 @@ export class Election {
       signal.removeEventListener('abort', forward)
       this.#notice()
       const restMs = this.#periodMs * (1 + random() / 5)
-      await pause(
-        clock,
-        this.isLeading ? Math.min(restMs, this.#believesUntilMs - clock.monotonicMs()) : restMs,
-        signal,
-      )
+      await pause(clock, this.isLeader ? Math.min(restMs, this.#leaderUntilMs - clock.monotonicMs()) : restMs, signal)
       this.#notice()
     }
     await this.#release()
@@ -136,13 +133,13 @@ export class Election {
       const spec = this.#spec(undefined)
       this.#hasWritten = true
       const made = await client.create(leases, { metadata: { namespace, name }, spec }, { signal })
-      return this.#believe(made, startMs)
+      return this.#renewed(made, startMs)
     }
     this.#observe(lease)
     if (lease.spec?.holderIdentity !== identity && !this.#mayTake(lease)) return
     this.#hasWritten = true
     const next = await client.update(leases, { ...lease, spec: this.#spec(lease) }, { signal })
-    this.#believe(next, startMs)
+    this.#renewed(next, startMs)
   }
 
   #observe(lease: Lease): void {
@@ -171,22 +168,22 @@ export class Election {
     }
   }
 
-  #believe(lease: Lease, startMs: number): void {
+  #renewed(lease: Lease, startMs: number): void {
     this.#observe(lease)
-    this.#believesUntilMs = startMs + this.#renewMsMax
+    this.#leaderUntilMs = startMs + this.#renewMsMax
     this.#notice()
   }
 
-  /** Tells of the change from leading to not leading and back, once. */
+  /** Logs and calls back once for each change between leader and candidate. */
   #notice(): void {
     const { log, identity, name, onElected, onLost } = this.#options
-    if (this.isLeading === this.#wasLeading) return
-    this.#wasLeading = this.isLeading
-    if (!this.#wasLeading) {
+    if (this.isLeader === this.#wasLeader) return
+    this.#wasLeader = this.isLeader
+    if (!this.#wasLeader) {
       log.error('lost the lease', { lease: name, identity })
       return onLost?.()
     }
-    log.info('leads', { lease: name, identity })
+    log.info('became leader', { lease: name, identity })
     this.#waiting.tell()
     onElected?.()
   }
@@ -197,8 +194,8 @@ export class Election {
    */
   async #release(): Promise<void> {
     const { client, log, namespace, name, identity } = this.#options
-    this.#believesUntilMs = Number.NEGATIVE_INFINITY
-    this.#wasLeading = false
+    this.#leaderUntilMs = Number.NEGATIVE_INFINITY
+    this.#wasLeader = false
     if (!this.#hasWritten) return
     for (let tries = 1; tries <= releaseTriesMax; tries++) {
       try {

@@ -8,7 +8,7 @@ export interface ClientMetrics {
 }
 
 export interface ReflectorMetrics {
-  /** From now on this one is read when somebody looks. */
+  /** From now on its state is part of every scrape. */
   follow(reflector: Followed): void
   /** A whole list was swapped in. */
   listed(resource: string, tookMs: number): void

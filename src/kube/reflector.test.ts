@@ -6,7 +6,6 @@ import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
 import { silentLog } from '../telemetry/log.ts'
 import { Cache } from './cache.ts'
 import { createClient } from './client.ts'
-import { firstVersion } from './discovery.ts'
 import { defineKind, keyOf } from './object.ts'
 import { Reflector, type ReflectorTiming } from './reflector.ts'
 
@@ -15,7 +14,7 @@ const toys = defineKind<Toy>({ group: 'example.com', versions: ['v1'], plural: '
 function aReflection(timing: Partial<ReflectorTiming> = {}, server = new ToyKube()) {
   const clock = new VirtualClock()
   const cache = new Cache<Toy>({ isFrozen: true })
-  const client = createClient({ wire: server.wire, clock, versionOf: firstVersion, name: 'tester' })
+  const client = createClient({ wire: server.wire, clock, versionOf: async kind => kind.versions[0], name: 'tester' })
   const told: string[] = []
   const mirror = new Map<string, Toy>()
   cache.subscribe(change => {
@@ -336,6 +335,54 @@ describe('a reflector', () => {
     }
     await settle()
     expect([lists(server).length, shown()]).toEqual([2, { a: 1 }])
+  })
+
+  /** What the reflector says of itself each time that it says something else. */
+  const followProblem = (reflector: Reflector<Toy>) => {
+    const problems: (string | undefined)[] = []
+    reflector.onProblemChange(() => {
+      const problem = reflector.problem()
+      if (problem !== problems.at(-1)) problems.push(problem)
+    })
+    return problems
+  }
+
+  test('has a problem as soon as it is refused, and none once it is not', async () => {
+    const { server, clock, reflector } = aReflection()
+    await clock.advance(1_000)
+    const problems = followProblem(reflector)
+    server.mishaps.push('forbidden', 'forbidden')
+    server.cut()
+    await clock.advance(10_000)
+    expect(problems).toEqual([
+      'toys.example.com cannot be read: watch toys.example.com: toys are like that',
+      'toys.example.com cannot be read: list toys.example.com: toys are like that',
+      undefined,
+    ])
+    expect(reflector.problem()).toBeUndefined()
+  })
+
+  test.each<[string, number, number]>([
+    ['has no problem while it fails for moments', 3, 0],
+    ['has a problem when it fails for long', 12, 1],
+  ])('%s', async (_, times, count) => {
+    const { server, clock, reflector } = aReflection()
+    await clock.advance(1_000)
+    const problems = followProblem(reflector)
+    server.mishaps.push(...Array.from({ length: times }, (): Mishap => 'broken'))
+    server.cut()
+    await clock.advance(10 * 60_000)
+    expect(problems.filter(problem => problem !== undefined)).toHaveLength(count)
+    expect([server.mishaps, reflector.problem()]).toEqual([[], undefined])
+  })
+
+  test('has a problem while its kind is not installed', async () => {
+    const server = new ToyKube()
+    server.mishaps.push('missing', 'missing')
+    const { clock, reflector } = aReflection({}, server)
+    const problems = followProblem(reflector)
+    await clock.advance(20_000)
+    expect(problems).toEqual(['toys.example.com is not installed', undefined])
   })
 
   test('hands out objects that cannot be changed', async () => {

@@ -1,5 +1,5 @@
-// One object as the server has it now, for whoever cannot rely on what is in view. The view then knows it too, and knows that it is
-// gone; what is made while the read is under way stays.
+// One object as the API server has it now, where the cache may be too old to decide on. The cache then has it too, or knows
+// that it is gone; what arrives in the cache while the read is under way stays.
 
 import type { Cache } from './cache.ts'
 import type { Client } from './client.ts'

@@ -10,7 +10,7 @@ import type { Wire } from './wire.ts'
 export interface SpeakOptions {
   readonly wire: Wire
   readonly clock: Clock
-  /** Who asks, for the server's logs and for who owns a field. */
+  /** The user agent, and the field manager of what is written. */
   readonly name: string
   readonly metrics?: Metrics | undefined
   /** How long "not installed" is believed. */

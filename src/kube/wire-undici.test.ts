@@ -120,6 +120,27 @@ test('a stream is read as it comes, and ends soon after its signal', async () =>
   expect(await next).toBe(true)
 })
 
+test('a request under way ends with its signal, whether the server is silent or in the middle of its answer', async () => {
+  let reached = () => {}
+  const silent = await listen(createServer(() => reached()))
+  const halfway = await listen(
+    createServer((_, response) => {
+      response.write('{"metadata":')
+      reached()
+    }),
+  )
+  for (const port of [silent, halfway]) {
+    const isReached = new Promise<void>(resolve => {
+      reached = resolve
+    })
+    const abort = new AbortController()
+    const answer = lost(aWire(`http://127.0.0.1:${port}`).send({ method: 'PATCH', body: '{}', signal: abort.signal }))
+    await isReached
+    abort.abort()
+    expect(await answer).toBe(true)
+  }
+})
+
 test('a refused stream is answered whole', async () => {
   const port = await listen(
     createServer((_, response) => {

@@ -1,6 +1,6 @@
-// The wire as HTTP/1.1 over one pool of kept-alive connections. Who the server is gets checked always and explicitly: no
-// environment variable turns it off, and a kubeconfig that wants it off is refused unless the caller says otherwise.
-// Deadlines are not set here: whoever asks has a clock and a signal.
+// The wire as HTTP/1.1 over one pool of kept-alive connections. The server's certificate is checked always and explicitly:
+// no environment variable turns it off, and a kubeconfig that wants it off is refused unless the caller says otherwise.
+// Deadlines are not set here: the caller has a clock and a signal.
 
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { Agent, type Dispatcher, errors } from 'undici'
@@ -29,7 +29,7 @@ const tokenMs = 60_000
 
 const connectMs = 10_000
 
-/** An API server closes an idle connection after 90 s; who closes first never meets a request that crosses the close. */
+/** An API server closes an idle connection after 90 s; closing it earlier, no request of ours crosses that close. */
 const idleMs = 60_000
 
 export function createUndiciWire(options: UndiciWireOptions): UndiciWire {

@@ -76,7 +76,7 @@ describe('a controller with the roles that are shipped', () => {
     const rules = role.rules as { resources: string[] }[]
     await ground.apply({ ...role, rules: rules.filter(rule => !rule.resources.includes('ipaddressclaims/status')) })
     const replica = await start()
-    const line = await replica.said({ msg: 'a right is missing' })
+    const line = await replica.said({ msg: 'a permission is missing' })
     expect(line).toMatchObject({
       level: 'error',
       verb: 'patch',
@@ -88,7 +88,7 @@ describe('a controller with the roles that are shipped', () => {
       503,
       'may not patch ipaddressclaims.ipam.cluster.x-k8s.io/status: without it, a claim does not say that it is bound, or why it waits\n',
     ])
-    expect(replica.lines.map(({ msg }) => msg)).not.toContain('leads')
+    expect(replica.lines.map(({ msg }) => msg)).not.toContain('became leader')
     await installRoles(ground)
     await replica.untilReady()
     await replica.said({ msg: 'mooring controller is working' })
@@ -101,7 +101,7 @@ describe('two replicas', () => {
     await first.said({ msg: 'mooring controller is working' })
     const second = await start()
     await second.untilReady()
-    expect(second.lines.map(({ msg }) => msg)).not.toContain('leads')
+    expect(second.lines.map(({ msg }) => msg)).not.toContain('became leader')
     await first.stop()
     await second.said({ msg: 'mooring controller is working' })
     const pool = aPool(home, 'handed-over', '10.2.0.0/24')

@@ -15,7 +15,16 @@ interface Happening {
 }
 
 /** What happens to a request instead of its answer. */
-export type Mishap = 'refused' | 'silent' | 'broken' | 'throttled' | 'gone' | 'garbage' | 'outdated' | 'missing'
+export type Mishap =
+  | 'refused'
+  | 'silent'
+  | 'broken'
+  | 'throttled'
+  | 'gone'
+  | 'garbage'
+  | 'outdated'
+  | 'missing'
+  | 'forbidden'
 
 interface Stream {
   send(text: string): void
@@ -149,6 +158,7 @@ export class ToyKube {
     if (mishap === 'silent') return silence(request.signal)
     if (mishap === 'broken') return answer(500, status(500, 'InternalError'))
     if (mishap === 'throttled') return answer(429, status(429, 'TooManyRequests'), { 'retry-after': '3' })
+    if (mishap === 'forbidden') return answer(403, status(403, 'Forbidden'))
     if (mishap === 'gone') return answer(410, status(410, 'Expired'))
     if (mishap === 'missing') return { status: 404, headers: {}, body: '404 page not found\n' }
     if (mishap === 'garbage')
