@@ -114,7 +114,7 @@ async function bind(
       if (made === undefined) return settled(requeue())
       // Rule 11, looked at once more with the hold in hand.
       if (isDisputedFor(claim, pool, ip, undefined, world)) {
-        await giveBackHold(world, made)
+        await giveBackHold(world, spec, made)
         return settled(requeue())
       }
       break

@@ -77,7 +77,9 @@ export function decide(seen: Seen): Plan {
   if (isMalformed(pool)) return { kind: 'refuse', refusal: poolMalformed(seen.identity, pool.malformed) }
   if (pool.isPaused) return { kind: 'leave alone', why: 'PoolPaused' }
   if (pool.space === '')
-    return saysReady(claim) ? { kind: 'leave alone' } : { kind: 'refuse', refusal: seen.spaceRefusal ?? spaceUndecided(pool.identity) }
+    return saysReady(claim)
+      ? { kind: 'leave alone' }
+      : { kind: 'refuse', refusal: seen.spaceRefusal ?? spaceUndecided(pool.identity) }
   if (claim.choice === undefined && wasBound(claim) && !seen.isLive) return { kind: 'recall' }
   return decideAddress(seen, pool)
 }

@@ -12,6 +12,7 @@ import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Block } from '../../ipam/space-index.ts'
 import type { KubeObject } from '../../kube/object.ts'
+import { type AnyHold, isOfAddress } from '../office/hold/steps.ts'
 import { claimOf } from './parsed.ts'
 
 /** It names this claim's uid, or no claim at all and was not left behind by an earlier one of the name. */
@@ -60,10 +61,10 @@ export function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boole
 }
 
 /** The hold names this claim's uid: whether the claim chose its address, or nothing yet. */
-export function standsBy(object: KubeObject, hold: Hold): boolean {
+export function standsBy(object: KubeObject, hold: AnyHold): boolean {
   const claim = claimOf(object)
   // One that cannot be read is not ours to judge.
-  return isMalformed(claim) || claim.choice === undefined || chose(claim, hold)
+  return isMalformed(claim) || claim.choice === undefined || (isOfAddress(hold) && chose(claim, hold))
 }
 
 export function chose({ choice }: IPAddressClaim, { ip, bits }: Hold): boolean {

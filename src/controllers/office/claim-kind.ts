@@ -1,18 +1,18 @@
 // What a desk tells of its kind of claim, so that the ledger's own controllers can judge holds in the name of such claims
 // without knowing the kind.
 
-import type { Hold } from '../../api/hold.ts'
 import type { Cache } from '../../kube/cache.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
+import type { AnyHold } from './hold/steps.ts'
 
 export interface ClaimKind {
   readonly kind: Kind
   readonly cache: Pick<Cache<KubeObject>, 'get' | 'subscribe'>
   /**
-   * Whether the claim, with the uid that the hold names, may be the one that holds it: it chose the address, or has not chosen
-   * yet, or nobody can tell. What it answers to a no must never become a yes again.
+   * Whether the claim, with the uid that the hold names, may be the one that holds it: it chose the address for the part that
+   * the hold names, or has not chosen yet, or cannot be read. Once false, always false.
    */
-  standsBy(claim: KubeObject, hold: Hold): boolean
+  standsBy(claim: KubeObject, hold: AnyHold): boolean
 }
 
 /** The kinds that are served, by the reference that a hold has to its claim. */
@@ -23,7 +23,7 @@ export class ClaimKinds {
     this.#kinds.set(`${one.kind.group}/${one.kind.kind}`, one)
   }
 
-  of({ claim }: Pick<Hold, 'claim'>): ClaimKind | undefined {
+  of({ claim }: Pick<AnyHold, 'claim'>): ClaimKind | undefined {
     return this.#kinds.get(`${claim.apiGroup}/${claim.kind}`)
   }
 }

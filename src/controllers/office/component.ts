@@ -2,7 +2,7 @@
 
 import { events } from '../../kube/events.ts'
 import { byRule, type Component, permission, subresource } from '../component.ts'
-import { holds, namespaces, pools } from './kinds.ts'
+import { holds, macHolds, namespaces, pools } from './kinds.ts'
 import { poolConversions } from './webhooks/conversion.ts'
 import { poolWebhooks } from './webhooks/webhooks.ts'
 
@@ -13,11 +13,12 @@ export const officeComponent: Component = {
   about: 'holds and pools, which all desks share',
   kinds: [
     { kind: holds, isNeeded: true, comesWith: ours },
+    { kind: macHolds, isNeeded: true, comesWith: ours },
     { kind: namespaces, isNeeded: true, comesWith: 'every API server' },
     ...pools.map(kind => ({ kind, isNeeded: false, comesWith: ours })),
   ],
   permissions: [
-    permission(holds, ['get', 'list', 'watch', 'create', 'patch', 'delete'], 'no address can be held'),
+    permission([holds, macHolds], ['get', 'list', 'watch', 'create', 'patch', 'delete'], 'nothing can be held'),
     ...byRule(pools).flatMap(kinds => [
       permission(kinds, ['list', 'watch'], 'pools are not seen'),
       permission(kinds, ['patch'], 'a pool in use can be deleted'),

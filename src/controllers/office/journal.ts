@@ -6,6 +6,7 @@ import { holdName } from '../../api/hold.ts'
 import type { Identity } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, toIPText } from '../../ip/address.ts'
+import type { MACText } from '../../ip/mac.ts'
 import { poolText } from '../../ipam/refusal.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { DeskMetrics } from './metrics.ts'
@@ -36,6 +37,7 @@ export interface Entry {
   readonly strategy?: Pool['strategy']
   readonly space?: string
   readonly ip?: IP
+  readonly mac?: MACText
   /** How a bound claim came to its address. */
   readonly by?: string
   readonly reason?: string
@@ -64,12 +66,13 @@ export function noteIn(log: Log, metrics: DeskMetrics | undefined, decider = the
   }
 }
 
-function fieldsOf({ claim, pool, space, ip, by, reason, message }: Entry) {
+function fieldsOf({ claim, pool, space, ip, mac, by, reason, message }: Entry) {
   return {
     ...(claim && { claim: claim.name, namespace: claim.namespace, uid: claim.uid }),
     ...(pool && { pool: poolText(pool) }),
     ...(space !== undefined && { space }),
     ...(ip && { address: toIPText(ip) }),
+    ...(mac && { mac }),
     ...(ip && space !== undefined && { hold: holdName(space, ip) }),
     ...(by !== undefined && { by }),
     ...(reason !== undefined && { reason }),

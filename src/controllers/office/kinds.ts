@@ -11,6 +11,14 @@ export const holds = defineKind<KubeObject>({
   namespaced: false,
 })
 
+export const macHolds = defineKind<KubeObject>({
+  group: 'mooring.dev',
+  versions: ['v1alpha1'],
+  plural: 'macholds',
+  kind: 'MACHold',
+  namespaced: false,
+})
+
 export const namespaces = defineKind<KubeObject>({
   group: '',
   versions: ['v1'],

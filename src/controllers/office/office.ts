@@ -26,9 +26,9 @@ import { defineReconciler } from '../../runtime/reconciler.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { type ClaimKind, ClaimKinds } from './claim-kind.ts'
-import { reconcileHold } from './hold/reclaim.ts'
+import { reconcileHold, reconcileMACHold } from './hold/reclaim.ts'
 import { noteIn } from './journal.ts'
-import { holds, namespaces, pools } from './kinds.ts'
+import { holds, macHolds, namespaces, pools } from './kinds.ts'
 import { Ledger } from './ledger.ts'
 import { countDecisions, type DeskMetrics, measurePools, measureWaiting } from './metrics.ts'
 import { addPoolCapacity } from './pool/watches.ts'
@@ -110,17 +110,22 @@ export function openOffice(parts: OfficeParts): Office {
   }
 
   const world = { client, clock, caches: views, claimKinds, scope }
-  const reclaim = domain.addReconciler(
-    defineReconciler({
-      name: 'hold.reclaim',
-      reconcile: (name, pass) =>
-        reconcileHold(name, { ...world, client: client.withPass(pass), note: noteIn(pass.log, metrics) }),
-      concurrency: reclaimConcurrency,
-    }),
-  )
-  views.holds.subscribe(change => {
-    if (change.new !== undefined) reclaim.mark(keyOf(change.new))
-  })
+  const addReclaim = (name: string, reconcile: typeof reconcileHold, cache: Pick<Views['holds'], 'subscribe'>) => {
+    const reclaim = domain.addReconciler(
+      defineReconciler({
+        name,
+        reconcile: (key, pass) =>
+          reconcile(key, { ...world, client: client.withPass(pass), note: noteIn(pass.log, metrics) }),
+        concurrency: reclaimConcurrency,
+      }),
+    )
+    cache.subscribe(change => {
+      if (change.new !== undefined) reclaim.mark(keyOf(change.new))
+    })
+    return reclaim
+  }
+  const reclaim = addReclaim('hold.reclaim', reconcileHold, views.holds)
+  const reclaimMACs = addReclaim('machold.reclaim', reconcileMACHold, views.macHolds)
   const recorder = recorderOf('pools')
   addPoolCapacity(domain, { client, clock, recorder, caches: views, ledger, sources, metrics })
   sources.subscribe(({ key, isChanged }) => isChanged && waiting.poolChanged(key))
@@ -136,8 +141,10 @@ export function openOffice(parts: OfficeParts): Office {
     addClaimKind(claims) {
       claimKinds.add(claims)
       claims.cache.subscribe(({ old }) => {
-        for (const hold of old === undefined ? [] : views.holds.byIndex('claim', old.metadata.uid ?? ''))
-          reclaim.mark(keyOf(hold))
+        const uid = old?.metadata.uid
+        if (uid === undefined) return
+        for (const hold of views.holds.byIndex('claim', uid)) reclaim.mark(keyOf(hold))
+        for (const hold of views.macHolds.byIndex('claim', uid)) reclaimMACs.mark(keyOf(hold))
       })
     },
     see(kind, cache) {
@@ -153,6 +160,7 @@ export function openOffice(parts: OfficeParts): Office {
     cacheOf: kind => caches.get(nameOf(kind)),
   }
   office.watch(domain, holds, views.holds)
+  office.watch(domain, macHolds, views.macHolds)
   office.watch(domain, namespaces, views.namespaces)
   for (const kind of pools) {
     const cache = poolCacheOf(views, kind)

@@ -1,17 +1,20 @@
 // What every desk sees, whatever kind of claim it serves: holds, pools and namespaces, as they are in view.
 
 import type { Hold } from '../../api/hold.ts'
+import { type MACHold, macHoldName } from '../../api/mac-hold.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
+import type { MACText } from '../../ip/mac.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { Cache } from '../../kube/cache.ts'
 import { type Kind, type KubeObject, keyOf, keyOfRef } from '../../kube/object.ts'
 import { pools as poolKinds } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
-import { holdOf, poolOf } from './parsed.ts'
+import { holdOf, macHoldOf, poolOf } from './parsed.ts'
 
 export interface Views {
   readonly holds: Cache<KubeObject, 'claim' | 'pool'>
+  readonly macHolds: Cache<KubeObject, 'claim'>
   readonly namespaces: Cache<KubeObject>
   /** By kind and group, in the order of `kinds.ts`. */
   readonly pools: ReadonlyMap<string, Cache<KubeObject>>
@@ -26,6 +29,10 @@ export function createViews(isFrozen = false): Views {
         claim: object => fromHold(object, hold => hold.claim.uid),
         pool: object => fromHold(object, hold => identityKey(hold.pool)),
       },
+    }),
+    macHolds: new Cache<KubeObject, 'claim'>({
+      ...options,
+      indexes: { claim: object => readable(macHoldOf(object)).map(({ claim }) => claim.uid) },
     }),
     namespaces: new Cache<KubeObject>(options),
     pools: new Map(poolKinds.map(kind => [kindKey(kind), new Cache<KubeObject>(options)])),
@@ -63,11 +70,20 @@ export function poolCacheOf({ pools }: Pools, kind: Pick<Kind, 'kind' | 'group'>
 const kindKey = ({ kind, group }: Pick<Kind, 'kind' | 'group'>): string => `${kind}.${group}`
 
 export function holdsOfClaim({ holds }: Pick<Views, 'holds'>, uid: string): Hold[] {
-  return holds.byIndex('claim', uid).flatMap(object => {
-    const hold = holdOf(object)
-    return isMalformed(hold) ? [] : [hold]
-  })
+  return holds.byIndex('claim', uid).flatMap(object => readable(holdOf(object)))
 }
+
+export function macHoldsOfClaim({ macHolds }: Pick<Views, 'macHolds'>, uid: string): MACHold[] {
+  return macHolds.byIndex('claim', uid).flatMap(object => readable(macHoldOf(object)))
+}
+
+/** The hold of a MAC in a space, whichever claim has it. */
+export function macHoldAt({ macHolds }: Pick<Views, 'macHolds'>, space: string, mac: MACText): MACHold | undefined {
+  const object = macHolds.get(macHoldName(space, mac))
+  return object && readable(macHoldOf(object))[0]
+}
+
+const readable = <T extends object>(value: T | Malformed): T[] => (isMalformed(value) ? [] : [value])
 
 function fromHold(object: KubeObject, read: (hold: Hold) => string): string[] {
   const hold = holdOf(object)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { toHoldObject } from '../../../api/hold.ts'
+import { type Hold, toHoldObject } from '../../../api/hold.ts'
 import { parseIP } from '../../../ip/address.ts'
 import { orThrow } from '../../../ip/malformed.ts'
 import { Cache } from '../../../kube/cache.ts'

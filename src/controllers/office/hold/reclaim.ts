@@ -8,17 +8,16 @@
 // "Gone" is what the API server answers, never what a cache does not know: the cache may be older than the hold. What a claim
 // chose is for the desk of its kind to say (claim-kind.ts); a hold of a kind that no desk here serves is left alone.
 
-import type { Hold } from '../../../api/hold.ts'
-import { isMalformed } from '../../../ip/malformed.ts'
+import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
 import { keyOfRef } from '../../../kube/object.ts'
 import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
 import type { ClaimKind, ClaimKinds } from '../claim-kind.ts'
 import type { Note } from '../journal.ts'
-import { holdOf } from '../parsed.ts'
+import { holdOf, macHoldOf } from '../parsed.ts'
 import { isInScope, isInView, type Scope } from '../scope.ts'
 import { findPool, type Views } from '../views.ts'
 import { restSecondsOf } from './quarantine.ts'
-import { expireHold, type HoldWorld, quarantineHold } from './steps.ts'
+import { type AnyHold, expireHold, type HoldWorld, isOfAddress, quarantineHold } from './steps.ts'
 
 /** Wall clocks of processes differ a little; nothing is freed early because of it. */
 const slackMs = 1_000
@@ -33,31 +32,39 @@ export interface ReclaimWorld extends HoldWorld {
 
 export async function reconcileHold(name: string, world: ReclaimWorld): Promise<PassResult> {
   const object = world.caches.holds.get(name)
-  const hold = object && holdOf(object)
-  if (hold === undefined || isMalformed(hold)) return done()
+  return object === undefined ? done() : reconcile(holdOf(object), world)
+}
+
+export async function reconcileMACHold(name: string, world: ReclaimWorld): Promise<PassResult> {
+  const object = world.caches.macHolds.get(name)
+  return object === undefined ? done() : reconcile(macHoldOf(object), world)
+}
+
+async function reconcile(hold: AnyHold | Malformed, world: ReclaimWorld): Promise<PassResult> {
+  if (isMalformed(hold)) return done()
   if (hold.state === 'quarantined') return settleQuarantine(hold, world)
   const claims = world.claimKinds.of(hold)
   if (claims === undefined || !isInView(world.scope, hold.claim.namespace)) return done()
   if (!(await isStray(hold, claims, world))) return done()
   const pool = findPool(world.caches, hold.pool)
   await quarantineHold(world, hold, restSecondsOf(pool))
-  world.note({ what: 'stray hold', claim: hold.claim, pool: hold.pool, space: hold.space, ip: hold.ip })
+  world.note({ what: 'stray hold', ...noteOf(hold) })
   return done()
 }
 
-async function settleQuarantine(hold: Hold, world: ReclaimWorld): Promise<PassResult> {
+async function settleQuarantine(hold: AnyHold, world: ReclaimWorld): Promise<PassResult> {
   const untilMs = hold.until === undefined ? 0 : Date.parse(hold.until)
   const seconds = restSecondsOf(findPool(world.caches, hold.pool))
   const leftMs = untilMs + (seconds === 0 ? 0 : slackMs) - world.clock.now()
   if (leftMs > 0) return requeueAfter(leftMs)
   await expireHold(world, hold)
   if (hold.until !== hold.since) {
-    world.note({ what: 'rested', claim: hold.claim, pool: hold.pool, space: hold.space, ip: hold.ip })
+    world.note({ what: 'rested', ...noteOf(hold) })
   }
   return done()
 }
 
-async function isStray(hold: Hold, claims: ClaimKind, { client, scope }: ReclaimWorld): Promise<boolean> {
+async function isStray(hold: AnyHold, claims: ClaimKind, { client, scope }: ReclaimWorld): Promise<boolean> {
   const { namespace, name, uid } = hold.claim
   // A claim in view that stands by this hold settles it without a question.
   const known = claims.cache.get(keyOfRef({ namespace, name }))
@@ -66,4 +73,9 @@ async function isStray(hold: Hold, claims: ClaimKind, { client, scope }: Reclaim
   if (live === undefined || live.metadata.uid !== uid) return true
   // Whoever serves it judges it.
   return isInScope(scope, live) && !claims.standsBy(live, hold)
+}
+
+function noteOf(hold: AnyHold) {
+  const { claim, pool, space } = hold
+  return { claim, pool, space, ...(isOfAddress(hold) ? { ip: hold.ip } : { mac: hold.mac }) }
 }
