@@ -64,7 +64,7 @@ async function look({ known, live, kind = 'Wish' }: Story) {
   claimKinds.add({
     kind: wishes,
     cache,
-    standsBy: (wish: Wish, { address }) => wish.chosen === undefined || wish.chosen === address,
+    standsBy: (wish: Wish, held) => wish.chosen === undefined || wish.chosen === (held as Hold).address,
   })
   const world = { client, clock: new VirtualClock(), caches: views, claimKinds, scope: everything }
   await reconcileHold(hold.metadata.name, { ...world, note: ({ what }) => calls.push(what) })
