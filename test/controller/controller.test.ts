@@ -71,7 +71,7 @@ describe('a controller with the roles that are shipped', () => {
     expect(replica.lines.filter(({ level }) => level === 'error')).toEqual([])
   })
 
-  test('says which right is missing, does not lead meanwhile, and works when it was given', async () => {
+  test('says which permission is missing, does not lead meanwhile, and works when it was given', async () => {
     const role = (await installRoles(ground)).find(({ kind }) => kind === 'ClusterRole') ?? {}
     const rules = role.rules as { resources: string[] }[]
     await ground.apply({ ...role, rules: rules.filter(rule => !rule.resources.includes('ipaddressclaims/status')) })
