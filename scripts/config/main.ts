@@ -1,11 +1,12 @@
-// `npm run config`: writes `config/rbac`, `config/manager` and `config/webhook` from what the code goes by.
-// `npm run config -- --print [--namespace NS] [--image IMAGE] [--watch NS] [--ca-bundle BASE64]`: all that is applied to a
-// cluster, definitions with their converter included, as one stream.
+// `npm run config`: writes `config/rbac`, `config/manager` and `config/webhook` from the table of desks.
+// `npm run config -- --print [--namespace NS] [--image IMAGE] [--watch NS] [--desks LIST] [--ca-bundle BASE64]`: all that is
+// applied to a cluster, definitions with their converter included, as one stream.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { parseDesks } from '../../src/cli/desks.ts'
 import { type InstallOptions, plainInstall, toFiles, toInstallation, toYAML } from './manifests.ts'
 
 const { values } = parseArgs({
@@ -14,6 +15,7 @@ const { values } = parseArgs({
     namespace: { type: 'string', default: plainInstall.namespace },
     image: { type: 'string', default: plainInstall.image },
     watch: { type: 'string', default: '' },
+    desks: { type: 'string', default: plainInstall.on.join(',') },
     'ca-bundle': { type: 'string' },
   },
 })
@@ -23,11 +25,12 @@ const options: InstallOptions = {
   namespace: values.namespace,
   image: values.image,
   watchedNamespace: values.watch,
+  on: parseDesks(values.desks),
   ...(caBundle !== undefined && { authority: { kind: 'given', caBundle } }),
 }
 
 if (values.print) {
-  process.stdout.write(toYAML(toInstallation(options)))
+  process.stdout.write(toYAML(toInstallation(options), options))
 } else {
   const folder = fileURLToPath(new URL('../../config', import.meta.url))
   for (const { path, text } of toFiles(options)) {

@@ -1,5 +1,5 @@
-// What is applied to a cluster so that the controller runs there, made from what the code itself goes by: roles from the
-// permissions it uses, registrations from the webhooks it serves, definitions from `config/crd`. Nothing of it is kept twice.
+// What is applied to a cluster so that the controller runs there, made from the table of desks that the code itself uses: roles
+// from the permissions, webhook configurations from the webhooks, definitions from `config/crd`. Nothing of it is kept twice.
 
 import { Document, isMap, stringify, type YAMLSeq } from 'yaml'
 import {
@@ -7,10 +7,14 @@ import {
   toValidatingConfiguration,
   type WebhookAddress,
 } from '../../src/admission/registration.ts'
-import { needsConversion, ownDefinitions, withConversion } from '../../src/cli/definitions.ts'
-import { type Permission, type PermissionScope, permissions } from '../../src/cli/permissions.ts'
-import { capiWebhooks } from '../../src/controllers/capi/webhooks/webhooks.ts'
-import { poolWebhooks } from '../../src/controllers/office/webhooks/webhooks.ts'
+import { definitionsOf, needsConversion, withConversion } from '../../src/cli/definitions.ts'
+import { permissionSets } from '../../src/cli/permissions.ts'
+import { componentsOf } from '../../src/controllers/assemble.ts'
+import type { PermissionScope } from '../../src/controllers/component.ts'
+import type { Desk } from '../../src/controllers/desk.ts'
+import { desks } from '../../src/controllers/desks.ts'
+import { officeComponent } from '../../src/controllers/office/component.ts'
+import { RuleReasons, rulesOf } from './rules.ts'
 
 export interface InstallOptions {
   readonly namespace: string
@@ -20,8 +24,12 @@ export interface InstallOptions {
   readonly labels: Readonly<Record<string, string>>
   /** Only claims and pools of this namespace; empty for all. */
   readonly watchedNamespace: string
-  /** Who puts the authority's certificate into registrations: cert-manager, or nobody but this text (PEM, base64). */
+  /** What brings the authority's certificate into webhook configurations: cert-manager, or this text (PEM, base64). */
   readonly authority: { readonly kind: 'cert-manager' } | { readonly kind: 'given'; readonly caBundle: string }
+  /** Every desk there is: what a desk that is off needs to see is permitted too. */
+  readonly desks: readonly Desk[]
+  /** Names of the desks that are on. */
+  readonly on: readonly string[]
 }
 
 export const plainInstall: InstallOptions = {
@@ -31,6 +39,8 @@ export const plainInstall: InstallOptions = {
   labels: { 'app.kubernetes.io/name': 'mooring', 'cluster.x-k8s.io/provider': 'ipam-mooring' },
   watchedNamespace: '',
   authority: { kind: 'cert-manager' },
+  desks,
+  on: desks.map(({ name }) => name),
 }
 
 /** A manifest as it is applied. */
@@ -57,13 +67,15 @@ export function toNamespace(options: InstallOptions): Manifest {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: options.namespace, labels: options.labels } }
 }
 
-/** With the converter named, so that older versions are served too. */
+/** Mooring's own kinds, which the office brings; kinds of other products come with those. */
 export function toDefinitions(options: InstallOptions): Manifest[] {
-  return ownDefinitions().map(definition => {
-    if (!needsConversion(definition)) return { ...definition }
+  const { conversions } = officeComponent
+  return definitionsOf([officeComponent]).map(definition => {
+    if (!needsConversion(definition, conversions)) return { ...definition }
     const { metadata } = definition
     const annotations = { ...metadata.annotations, ...injection(options) }
-    return { ...withConversion(definition, addressOf(options)), metadata: { ...metadata, annotations } }
+    const converted = withConversion(definition, conversions, addressOf(options))
+    return { ...converted, metadata: { ...metadata, annotations } }
   })
 }
 
@@ -94,7 +106,7 @@ export function toRBAC(options: InstallOptions): Manifest[] {
 export function toWebhooks(options: InstallOptions): Manifest[] {
   const { namePrefix, labels } = options
   const registration = { address: addressOf(options), namePrefix, labels, annotations: injection(options) }
-  const webhooks = [...poolWebhooks, ...capiWebhooks]
+  const webhooks = componentsOf(options.desks, options.on).flatMap(component => component.webhooks)
   return [
     {
       apiVersion: 'v1',
@@ -176,6 +188,7 @@ export function toManager(options: InstallOptions): Manifest[] {
                   '--leader-elect=true',
                   `--webhook-cert-dir=${certificates}`,
                   ...(watchedNamespace === '' ? [] : [`--namespace=${watchedNamespace}`]),
+                  ...(isEveryDeskOn(options) ? [] : [`--desks=${options.on.join(',')}`]),
                 ],
                 ports: [
                   { name: 'webhooks', containerPort: 9443, protocol: 'TCP' },
@@ -214,15 +227,7 @@ function role(
   scopes: readonly PermissionScope[],
 ): Manifest {
   const metadata = { ...named(options, name), ...(namespace !== undefined && { namespace }) }
-  return { apiVersion: rbacVersion, kind, metadata, rules: permissionsOf(scopes).map(toRule) }
-}
-
-function permissionsOf(scopes: readonly PermissionScope[]): Permission[] {
-  return permissions.filter(({ scope }) => scopes.includes(scope))
-}
-
-function toRule({ group, resources, verbs, names }: Permission) {
-  return { apiGroups: [group], resources, ...(names && { resourceNames: names }), verbs }
+  return { apiVersion: rbacVersion, kind, metadata, rules: rulesOf(permissionSets(options.desks, options.on), scopes) }
 }
 
 function binding(
@@ -238,6 +243,11 @@ function binding(
     roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name: nameOf(options, name) },
     subjects: [{ kind: 'ServiceAccount', name: nameOf(options, 'controller'), namespace: options.namespace }],
   }
+}
+
+/** As the controller has it without a flag. */
+function isEveryDeskOn({ desks, on }: InstallOptions): boolean {
+  return desks.every(({ name }) => on.includes(name))
 }
 
 function nameOf({ namePrefix }: InstallOptions, name: string): string {
@@ -273,46 +283,46 @@ export interface ManifestFile {
   readonly text: string
 }
 
-/** The files that are kept beside the code, for whoever applies or kustomizes them. */
+/** The files that are kept in git, for users who apply or kustomize them. */
 export function toFiles(options: InstallOptions): ManifestFile[] {
   const oneNamespace = { ...options, watchedNamespace: 'default' }
-  return [
-    file('manager/manager.yaml', 'The controller: two replicas, of which one leads.', [
-      toNamespace(options),
-      ...toManager(options),
-    ]),
-    file(
+  const files: readonly (readonly [path: string, about: string, objects: readonly Manifest[]])[] = [
+    [
+      'manager/manager.yaml',
+      'The controller: two replicas, of which one leads.',
+      [toNamespace(options), ...toManager(options)],
+    ],
+    [
       'rbac/role.yaml',
-      'What the controller may do, in every namespace, and about its lease in its own.',
+      'What the controller may do in every namespace, and with its lease in its own. Each rule says which part needs it.',
       toRBAC(options),
-    ),
-    file(
+    ],
+    [
       'rbac/one-namespace.yaml',
       'Instead of role.yaml, for a controller with --namespace: put that namespace in place of "default".',
       toRBAC(oneNamespace),
-    ),
-    file(
-      'webhook/webhooks.yaml',
-      'Where the API server asks about pools, and about a change of the address that a bound claim has.',
-      toWebhooks(options),
-    ),
-    file(
+    ],
+    ['webhook/webhooks.yaml', 'The webhooks of the office and of every desk.', toWebhooks(options)],
+    [
       'webhook/certificate.yaml',
       'The certificate that webhooks are served with. It needs cert-manager.',
       toCertificates(options),
-    ),
+    ],
   ]
+  return files.map(([path, about, objects]) => {
+    const head = `# ${about}\n# Written by \`npm run config\`: change what it is made from.\n`
+    return { path, text: head + toYAML(objects, options) }
+  })
 }
 
-function file(path: string, about: string, objects: readonly Manifest[]): ManifestFile {
-  const head = `# ${about}\n# Written by \`npm run config\`: change what it is made from.\n`
-  return { path, text: head + toYAML(objects) }
+/** One document each. Every rule of a role has a line for each part of the controller that needs it, and what for. */
+export function toYAML(objects: readonly Manifest[], { desks, on }: WhichDesks = plainInstall): string {
+  const reasons = new RuleReasons(permissionSets(desks, on))
+  const toText = (object: Manifest) => (isRole(object) ? explained(object, reasons) : stringify(object, yamlStyle))
+  return objects.map(object => `---\n${toText(object)}`).join('')
 }
 
-/** One document each. Every rule of a role has a line that says what it is for. */
-export function toYAML(objects: readonly Manifest[]): string {
-  return objects.map(object => `---\n${isRole(object) ? explained(object) : stringify(object, yamlStyle)}`).join('')
-}
+type WhichDesks = Pick<InstallOptions, 'desks' | 'on'>
 
 // kubectl and helm read YAML 1.1, in which a bare `off` is a boolean: what could be mistaken is quoted.
 const yamlStyle = { version: '1.1', lineWidth: 0, aliasDuplicateObjects: false } as const
@@ -321,14 +331,13 @@ function isRole({ kind, rules }: Manifest): boolean {
   return (kind === 'Role' || kind === 'ClusterRole') && Array.isArray(rules)
 }
 
-function explained(object: Manifest): string {
+function explained(object: Manifest, reasons: RuleReasons): string {
   const document = new Document(object, yamlStyle)
-  const reasons = new Map(permissions.map(permission => [JSON.stringify(toRule(permission)), permission.without]))
-  const rules = object.rules as object[]
+  const rules = object.rules as readonly unknown[]
   const items = (document.get('rules') as YAMLSeq).items
   items.forEach((item, at) => {
-    const without = reasons.get(JSON.stringify(rules[at]))
-    if (without !== undefined && isMap(item)) item.commentBefore = ` Without it, ${without}.`
+    const lines = reasons.of(rules[at]).map(line => ` ${line}`)
+    if (lines.length > 0 && isMap(item)) item.commentBefore = lines.join('\n')
   })
   return document.toString(yamlStyle)
 }

@@ -3,7 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { flags, foreignFlags } from '../../src/cli/controller-flags.ts'
-import { permissions } from '../../src/cli/permissions.ts'
+import { deskNames } from '../../src/cli/desks.ts'
+import { permissionSets } from '../../src/cli/permissions.ts'
+import { desks } from '../../src/controllers/desks.ts'
 
 const page = readFileSync('docs/reference/controller.md', 'utf8')
 
@@ -33,12 +35,14 @@ test('the page has every permission, in the order of the roles', () => {
   expect(
     said.map(([, resources, group, verbs, , without, needed]) => [resources, group, verbs, without, needed]),
   ).toEqual(
-    permissions.map(({ resources, group, verbs, without, isNeeded }) => [
-      resources.map(resource => `\`${resource}\``).join(', '),
-      group === '' ? 'core' : `\`${group}\``,
-      verbs.join(' '),
-      without,
-      isNeeded ? 'yes' : 'no',
-    ]),
+    permissionSets(desks, deskNames)
+      .flatMap(set => set.permissions)
+      .map(({ resources, group, verbs, without, isNeeded }) => [
+        resources.map(resource => `\`${resource}\``).join(', '),
+        group === '' ? 'core' : `\`${group}\``,
+        verbs.join(' '),
+        without,
+        isNeeded ? 'yes' : 'no',
+      ]),
   )
 })

@@ -5,9 +5,8 @@ import { describe, expect, test } from 'vitest'
 import { plainInstall, toDefinitions, toFiles, toInstallation, toRBAC, toYAML } from '../../scripts/config/manifests.ts'
 import { checkCRD } from '../../src/apiserver/crd/check.ts'
 import type { KubeObject } from '../../src/apiserver/object.ts'
-import { permissions } from '../../src/cli/permissions.ts'
-import { capiWebhooks } from '../../src/controllers/capi/webhooks/webhooks.ts'
-import { poolWebhooks } from '../../src/controllers/office/webhooks/webhooks.ts'
+import { permissionSets } from '../../src/cli/permissions.ts'
+import { componentsOf } from '../../src/controllers/assemble.ts'
 
 const files = toFiles(plainInstall)
 
@@ -62,22 +61,26 @@ describe('definitions as they are installed', () => {
     }
   })
 
-  test('name the authority where it is given, and ask nobody to inject it', () => {
+  test('name the authority where it is given, and do not ask cert-manager to inject it', () => {
     const text = toYAML(toInstallation({ ...plainInstall, authority: { kind: 'given', caBundle: 'QUJD' } }))
     expect(text).not.toContain('cert-manager')
-    const registered = [...poolWebhooks, ...capiWebhooks].filter(({ isStandIn }) => !isStandIn)
+    const webhooks = componentsOf(plainInstall.desks, plainInstall.on).flatMap(component => component.webhooks)
+    const registered = webhooks.filter(({ isStandIn }) => !isStandIn)
     expect(text.match(/caBundle: QUJD/g)).toHaveLength(2 + registered.length)
   })
 })
 
 describe('permissions', () => {
-  test('no permission is asked for twice, none with a wildcard', () => {
-    const singles = permissions.flatMap(({ group, resources, verbs, scope }) =>
-      resources.flatMap(resource => verbs.map(verb => `${verb} ${resource}.${group} ${scope}`)),
-    )
-    expect(new Set(singles).size).toBe(singles.length)
-    expect(singles.join('\n')).not.toContain('*')
-  })
+  test.each(permissionSets(plainInstall.desks, plainInstall.on).map(set => [set.name, set.permissions] as const))(
+    '%s asks for no permission twice, and for none with a wildcard',
+    (_, permissions) => {
+      const singles = permissions.flatMap(({ group, resources, verbs, scope }) =>
+        resources.flatMap(resource => verbs.map(verb => `${verb} ${resource}.${group} ${scope}`)),
+      )
+      expect(new Set(singles).size).toBe(singles.length)
+      expect(singles.join('\n')).not.toContain('*')
+    },
+  )
 
   test('with one namespace, only kinds without namespaces are reached everywhere', () => {
     const everywhere = toRBAC({ ...plainInstall, watchedNamespace: 'here' })

@@ -1,10 +1,10 @@
-// No permission is shipped that nobody uses: what the API server wrote down while every kind of pool was used and left again is
-// compared with the roles. Only where there is such a record, which is on a real server.
+// No permission is shipped that the controller does not use: the audit log of the API server, kept while every kind of pool was
+// used and left again, is compared with the roles. Only where there is such a log, which is on a real server.
 
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
-import { singlePermissions } from '../../src/cli/permissions.ts'
+import { permissionSets, singlePermissions } from '../../src/cli/permissions.ts'
 import { pools } from '../../src/controllers/office/kinds.ts'
 import { refOf } from '../../src/kube/object.ts'
 import { aClaim, addressOf, aGround, aNamespace, type Ground, kindNamed, until } from './ground.ts'
@@ -19,9 +19,9 @@ const seldom: Readonly<Record<string, string>> = {
   'get holds.mooring.dev': 'when a hold is there already',
   'get ipaddressclaims.ipam.cluster.x-k8s.io': 'when a claim has changed meanwhile, or seems to be gone',
   'get namespaces': 'when a pool is offered to namespaces by their labels',
-  'patch events.events.k8s.io': 'when the same is told again',
-  'create subjectaccessreviews.authorization.k8s.io': 'when somebody reads metrics',
-  'create tokenreviews.authentication.k8s.io': 'when somebody reads metrics',
+  'patch events.events.k8s.io': 'when the same event happens again',
+  'create subjectaccessreviews.authorization.k8s.io': 'when metrics are read',
+  'create tokenreviews.authentication.k8s.io': 'when metrics are read',
 }
 const isAskedByServer = (permission: string) => permission.endsWith('/finalizers')
 
@@ -70,6 +70,7 @@ describe.skipIf(audit === undefined)('the permissions that are shipped', () => {
     expect(replica.lines.filter(({ level }) => level === 'error')).toEqual([])
 
     const shipped = singlePermissions({
+      sets: permissionSets(options.desks, options.on),
       watchedNamespace: '',
       ownNamespace: options.namespace,
       isElecting: true,

@@ -7,9 +7,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { plainInstall } from '../../scripts/config/manifests.ts'
 import { toMutatingConfiguration, toValidatingConfiguration } from '../../src/admission/registration.ts'
 import { issueCA, issueServerCertificate } from '../../src/apiserver/certificates/issue.ts'
-import { type Definition, needsConversion, ownDefinitions, withConversion } from '../../src/cli/definitions.ts'
-import { capiWebhooks } from '../../src/controllers/capi/webhooks/webhooks.ts'
-import { poolWebhooks } from '../../src/controllers/office/webhooks/webhooks.ts'
+import { type Definition, definitionsOf, needsConversion, withConversion } from '../../src/cli/definitions.ts'
+import { componentsOf } from '../../src/controllers/assemble.ts'
+import { officeComponent } from '../../src/controllers/office/component.ts'
 import { type KubeObject, refOf } from '../../src/kube/object.ts'
 import {
   aClaim,
@@ -31,7 +31,8 @@ const replicas: Replica[] = []
 
 const home = 'controller-home'
 const elsewhere = 'controller-elsewhere'
-const webhooks = [...poolWebhooks, ...capiWebhooks]
+const webhooks = componentsOf(plainInstall.desks, plainInstall.on).flatMap(component => component.webhooks)
+const { conversions } = officeComponent
 const { namespace } = plainInstall
 
 beforeAll(async () => {
@@ -141,7 +142,7 @@ describe('reviews', () => {
     return ground.apply(
       toValidatingConfiguration(webhooks, { address }),
       toMutatingConfiguration(webhooks, { address }),
-      ...ownDefinitions().map(definition => withConversion(definition, address)),
+      ...definitionsOf([officeComponent]).map(definition => withConversion(definition, conversions, address)),
     )
   }
 
@@ -182,14 +183,14 @@ describe('reviews', () => {
     await register(standby.ports.webhooks, second)
     await until('the review is asked for', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
     await ground.remove(pool, toValidatingConfiguration(webhooks, nowhere), toMutatingConfiguration(webhooks, nowhere))
-    await ground.apply(...ownDefinitions().map(withoutConversion))
+    await ground.apply(...definitionsOf([officeComponent]).map(withoutConversion))
   })
 
   const nowhere = { address: { kind: 'url', base: '', caBundle: '' } } as const
 
   /** What was applied with a converter has none again. */
   const withoutConversion = (definition: Definition) => {
-    if (!needsConversion(definition)) return definition
+    if (!needsConversion(definition, conversions)) return definition
     return { ...definition, spec: { ...definition.spec, conversion: { strategy: 'None' } } }
   }
 })

@@ -9,8 +9,11 @@ import { type InstallOptions, type Manifest, plainInstall, toRBAC } from '../../
 import { readKubeconfig } from '../../scripts/real/kubeconfig.ts'
 import { tokenKubeconfig } from '../../src/apiserver/certificates/kubeconfig.ts'
 import { type Connected, connect } from '../../src/cli/connect.ts'
-import { coreDefinitions, ownDefinitions } from '../../src/cli/definitions.ts'
+import { definitionsOf } from '../../src/cli/definitions.ts'
+import { deskNames } from '../../src/cli/desks.ts'
 import { up } from '../../src/cli/up.ts'
+import { componentsOf } from '../../src/controllers/assemble.ts'
+import { desks } from '../../src/controllers/desks.ts'
 import { pools } from '../../src/controllers/office/kinds.ts'
 import type { Client } from '../../src/kube/client.ts'
 import { defineKind, type Kind, type KubeObject, refOf } from '../../src/kube/object.ts'
@@ -78,7 +81,7 @@ export async function aGround(): Promise<Ground> {
       rmSync(directory, { recursive: true, force: true })
     },
   }
-  await apply(...ownDefinitions(), ...coreDefinitions())
+  await apply(...definitionsOf(componentsOf(desks, deskNames)))
   await until('the kinds are served', async () => {
     const served = await Promise.all([connected.served(kindNamed('Hold')), connected.served(kindNamed('Cluster'))])
     return served.every(versions => versions.length > 0)

@@ -7,9 +7,10 @@ import { toValidatingConfiguration, type WebhookAddress } from '../../../admissi
 import { startWebhookServer, type WebhookServer } from '../../../admission/server.ts'
 import { choiceAnnotation, requestedAddressAnnotation } from '../../../api/names.ts'
 import { issueCA, issueServerCertificate } from '../../../apiserver/certificates/issue.ts'
-import { coreDefinitions, withConversion } from '../../../cli/definitions.ts'
+import { definitionsOf } from '../../../cli/definitions.ts'
 import { realClock } from '../../../runtime/clock.ts'
 import { silentLog } from '../../../telemetry/log.ts'
+import { capi } from '../desk.ts'
 import type { CapiFacts } from '../facts.ts'
 import { capiWebhooks } from './webhooks.ts'
 
@@ -52,8 +53,8 @@ async function aWorldThatAsks(withStandIns: boolean): Promise<World> {
   const world = await aWorld()
   const caBundle = Buffer.from(ca.certificate).toString('base64')
   const address: WebhookAddress = { kind: 'url', base: `https://127.0.0.1:${server.port}`, caBundle }
-  for (const definition of coreDefinitions()) {
-    expect((await world.admin.create(definitions, withConversion(definition, address))).code).toBe(201)
+  for (const definition of definitionsOf([capi])) {
+    expect((await world.admin.create(definitions, definition)).code).toBe(201)
   }
   await world.settled()
   const made = await world.admin.create(
