@@ -1,0 +1,189 @@
+// Whose space a pool gives addresses out of. A space is a set of addresses in which each may be held only once: whoever gets a
+// pool into it can take addresses away from the others in it.
+
+import { describe, expect, test } from 'vitest'
+import { aClaim, aClusterAddressPool, anAddressPool, aPool } from './builders.ts'
+import { aServedClaim, holdsOf, isServed, readyOf, saysWhy, staysUnserved } from './promises.ts'
+import { aWorld, type Stored, type World } from './world.ts'
+
+/** No two tests share a space of the cluster. */
+let count = 0
+const run = Math.random().toString(36).slice(2, 7)
+const aSpace = (): string => `Space_${run}.${++count}`
+
+async function spaceOf(world: World, pool: Stored, space: string): Promise<void> {
+  await world.eventually(async () => expect((await world.get(pool))?.status?.space).toBe(space))
+}
+
+async function isRefused(world: World, pool: Stored, sentence: RegExp): Promise<void> {
+  await world.eventually(async () => {
+    const ready = readyOf(await world.get(pool))
+    expect(ready).toMatchObject({ status: 'False', reason: 'SpaceNotOffered' })
+    expect(ready?.message).toMatch(sentence)
+  })
+}
+
+describe('A tenant who names the space of another team', () => {
+  test('is refused with a sentence, takes no address of it, and starves no claim', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const [red, blue] = [await world.anotherNamespace({ team: 'red' }), await world.anotherNamespace({ team: 'blue' })]
+    const offered = { allowedNamespaces: { matchLabels: { team: 'red' } } }
+    const lab = await world.create(
+      aClusterAddressPool()
+        .withAddresses('10.0.1.7')
+        .with({ space, ...offered }),
+    )
+    const greedy = await world.create(anAddressPool().in(blue).withAddresses('10.0.1.0/24').with({ space }))
+    await isRefused(
+      world,
+      greedy,
+      new RegExp(`space ${space} is not offered to namespace ${blue}: .* choose another name`),
+    )
+    const thief = await world.create(aClaim().in(blue).on(greedy))
+    await saysWhy(world, thief, 'PoolNotReady', /is not offered to namespace/)
+    await aServedClaim(world, aClaim().in(red).on(lab), '10.0.1.7')
+    await staysUnserved(world, thief)
+    expect(await holdsOf(world, greedy)).toEqual([])
+  })
+
+  test('gets nothing by writing into the status what was not decided', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const blue = await world.anotherNamespace({ team: 'blue' })
+    await world.create(aClusterAddressPool().with({ space, allowedNamespaces: { matchLabels: { team: 'red' } } }))
+    const greedy = await world.create(anAddressPool().in(blue).withAddresses('10.0.1.0/24').with({ space }))
+    await isRefused(world, greedy, /is not offered/)
+    await world.patch(greedy, { status: { space } }, 'status')
+    const thief = await world.create(aClaim().in(blue).on(greedy))
+    await saysWhy(world, thief, 'PoolNotReady', /is not offered to namespace/)
+    expect(await holdsOf(world, greedy)).toEqual([])
+  })
+
+  test('is refused when one of two pools of the space is not offered to it', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const blue = await world.anotherNamespace({ team: 'blue' })
+    await world.create(aClusterAddressPool().withAddresses('10.0.1.0/25').with({ space }))
+    await world.create(
+      aClusterAddressPool()
+        .withAddresses('10.0.1.128/25')
+        .with({ space, allowedNamespaces: { matchLabels: { team: 'red' } } }),
+    )
+    const greedy = await world.create(anAddressPool().in(blue).withAddresses('10.0.1.128/25').with({ space }))
+    await isRefused(world, greedy, /is not offered/)
+  })
+
+  test('is refused the own space of a pool of another namespace', async () => {
+    const world = await aWorld()
+    const theirs = await world.create(aPool().withAddresses('10.0.1.0/24'))
+    const blue = await world.anotherNamespace()
+    const space = `InClusterIPPool.ipam.cluster.x-k8s.io/${world.home}/${theirs.metadata.name}`
+    const greedy = await world.create(anAddressPool().in(blue).withAddresses('10.0.1.0/24').with({ space }))
+    await isRefused(world, greedy, /own space of a pool of another namespace/)
+  })
+})
+
+describe('A space that is offered to a namespace', () => {
+  test('is shared: an address is held once, whichever pool gave it', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const red = await world.anotherNamespace({ team: 'red' })
+    const allowedNamespaces = { matchLabels: { team: 'red' } }
+    const wide = await world.create(
+      aClusterAddressPool().withAddresses('10.0.1.7-10.0.1.8').with({ space, allowedNamespaces }),
+    )
+    const own = await world.create(anAddressPool().in(red).withAddresses('10.0.1.7-10.0.1.8').with({ space }))
+    await spaceOf(world, own, space)
+    await aServedClaim(world, aClaim().in(red).on(wide), '10.0.1.7')
+    await aServedClaim(world, aClaim().in(red).on(own), '10.0.1.8')
+    const [hold] = await holdsOf(world, own)
+    expect(hold?.spec.space).toBe(space)
+    await saysWhy(world, await world.create(aClaim().in(red).on(own)), 'PoolExhausted')
+  })
+
+  test('is closed again when the namespace loses the label; holders keep what they have', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const red = await world.anotherNamespace({ team: 'red' })
+    await world.create(aClusterAddressPool().with({ space, allowedNamespaces: { matchLabels: { team: 'red' } } }))
+    const own = await world.create(anAddressPool().in(red).withAddresses('10.0.1.0/24').with({ space }))
+    const early = await aServedClaim(world, aClaim().in(red).on(own))
+    await world.patch(
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: red } },
+      { metadata: { labels: { team: null } } },
+    )
+    await isRefused(world, own, /is not offered/)
+    await saysWhy(world, await world.create(aClaim().in(red).on(own)), 'PoolNotReady')
+    await isServed(world, early)
+  })
+
+  test('opens when the namespace gets the label: what waits is served', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const red = await world.anotherNamespace()
+    await world.create(aClusterAddressPool().with({ space, allowedNamespaces: { matchLabels: { team: 'red' } } }))
+    const own = await world.create(anAddressPool().in(red).withAddresses('10.0.1.0/24').with({ space }))
+    const claim = await world.create(aClaim().in(red).on(own))
+    await saysWhy(world, claim, 'PoolNotReady', /is not offered/)
+    await world.patch(
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: red } },
+      { metadata: { labels: { team: 'red' } } },
+    )
+    await isServed(world, claim)
+    await spaceOf(world, own, space)
+  })
+})
+
+describe('A name that no pool of the cluster has', () => {
+  test("is a space of the namespace's own, and shared by its pools alone", async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const other = await world.anotherNamespace()
+    const [one, two] = [
+      await world.create(anAddressPool().withAddresses('10.0.1.7').with({ space })),
+      await world.create(anAddressPool().withAddresses('10.0.1.7').with({ space })),
+    ]
+    const strangers = await world.create(anAddressPool().in(other).withAddresses('10.0.1.7').with({ space }))
+    await aServedClaim(world, aClaim().on(one), '10.0.1.7')
+    await saysWhy(world, await world.create(aClaim().on(two)), 'PoolExhausted')
+    await aServedClaim(world, aClaim().in(other).on(strangers), '10.0.1.7')
+    await spaceOf(world, one, `${world.home}/${space}`)
+    await spaceOf(world, strangers, `${other}/${space}`)
+  })
+
+  test('stays that when a pool of the cluster gets the name later', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const own = await world.create(anAddressPool().withAddresses('10.0.1.7-10.0.1.8').with({ space }))
+    await aServedClaim(world, aClaim().on(own), '10.0.1.7')
+    const late = await world.create(aClusterAddressPool().withAddresses('10.0.1.7').with({ space }))
+    await aServedClaim(world, aClaim().on(late), '10.0.1.7')
+    await aServedClaim(world, aClaim().on(own), '10.0.1.8')
+    await spaceOf(world, own, `${world.home}/${space}`)
+    await world.desk.stop()
+    await world.desk.start()
+    await spaceOf(world, own, `${world.home}/${space}`)
+  })
+})
+
+describe('The space of another pool', () => {
+  test('is joined by naming the pool, within a namespace', async () => {
+    const world = await aWorld()
+    const first = await world.create(aPool().withAddresses('10.0.1.7'))
+    const space = `InClusterIPPool.ipam.cluster.x-k8s.io/${world.home}/${first.metadata.name}`
+    const second = await world.create(anAddressPool().withAddresses('10.0.1.7').with({ space }))
+    await aServedClaim(world, aClaim().on(first), '10.0.1.7')
+    await saysWhy(world, await world.create(aClaim().on(second)), 'PoolExhausted')
+    await spaceOf(world, second, space)
+  })
+
+  test('is joined by a ClusterAddressPool, in whichever namespace the pool is', async () => {
+    const world = await aWorld()
+    const first = await world.create(aPool().withAddresses('10.0.1.7'))
+    const space = `InClusterIPPool.ipam.cluster.x-k8s.io/${world.home}/${first.metadata.name}`
+    const second = await world.create(aClusterAddressPool().withAddresses('10.0.1.7').with({ space }))
+    await aServedClaim(world, aClaim().on(first), '10.0.1.7')
+    await saysWhy(world, await world.create(aClaim().on(second)), 'PoolExhausted')
+  })
+})
