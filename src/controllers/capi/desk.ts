@@ -23,6 +23,7 @@ import type { DeskMetrics } from '../office/metrics.ts'
 import { type Office, type OfficeParts, openOffice } from '../office/office.ts'
 import { claimOf, holdOf, poolOf } from '../office/parsed.ts'
 import { everything, isInScope, type Scope } from '../office/scope.ts'
+import { allPools } from '../office/views.ts'
 import { byAge } from '../office/waiting.ts'
 import { reconcileClaim } from './binding.ts'
 import { Moved } from './moved.ts'
@@ -119,6 +120,12 @@ function onPool({ caches, waiting }: Desk, kind: Kind, change: Change<KubeObject
   }
   const isOther = before?.isDeleting !== after?.isDeleting || before?.space !== after?.space
   if (isSpecChange(change) || isOther) waiting.poolChanged(key)
+  // Who has a space, and to whom it is offered, decides for the pools that ask for it.
+  if (namespace !== '' || !isSpecChange(change)) return
+  for (const asking of allPools(caches)) {
+    const space = asking.spaceAsked
+    if (space === before?.space || space === after?.space) waiting.poolChanged(identityKey(asking.identity))
+  }
 }
 
 function readable(object: KubeObject | undefined): Pool | undefined {

@@ -18,6 +18,7 @@ import type { Note } from '../office/journal.ts'
 import type { LastWords } from '../office/last-words.ts'
 import type { Ledger, Showing } from '../office/ledger.ts'
 import { claimOf, clusterOf, poolOf, reportOf } from '../office/parsed.ts'
+import { isRefused } from '../office/pool/joining.ts'
 import { createViews, findPool, type Views } from '../office/views.ts'
 import type { Waiting } from '../office/waiting.ts'
 import type { Moved } from './moved.ts'
@@ -140,8 +141,10 @@ function showChoice(caches: Caches, ledger: Ledger, change: Change<KubeObject>):
 function placeOf(address: string, identity: Identity, caches: Caches): Pick<Showing, 'pool' | 'space' | 'ip' | 'bits'> {
   const pool = findPool(caches, identity)
   const ip = parseIP(address)
-  if (pool === undefined || pool.space === '' || isMalformed(ip) || ip.family !== pool.family)
+  if (pool === undefined || isMalformed(ip) || ip.family !== pool.family)
     return { pool: identity, space: '', ip: undefined, bits: 0 }
+  // What a tenant says to have in a space that is not offered to it keeps nothing from those who are in it.
+  if (pool.space === '' || isRefused(pool, caches)) return { pool: identity, space: '', ip: undefined, bits: 0 }
   const { space, bits } = pool
   return { pool: pool.identity, space, ip: firstIP({ ip, bits }), bits }
 }

@@ -36,6 +36,8 @@ export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningRecon
     }),
   )
   const mark = (pool: Identity) => capacity.mark(identityKey(pool))
+  const asking = (isMeant: (identity: Identity) => boolean) =>
+    [...allPools(caches)].filter(({ spaceAsked, identity }) => spaceAsked !== undefined && isMeant(identity))
   for (const { kind, group } of poolKinds) {
     const cache = caches.pools.get(kind)
     cache?.subscribe(change => {
@@ -44,12 +46,16 @@ export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningRecon
       if (!isSpecChange(change)) return
       neighbours.changed()
       for (const object of sides(change)) for (const other of sharingWith(object, sharing)) capacity.mark(other)
-      if (namespaceOf(change) === '')
-        for (const pool of allPools(caches)) if (pool.spaceAsked !== undefined) mark(pool.identity)
+      if (namespaceOf(change) === '') for (const { identity } of asking(() => true)) mark(identity)
       // While the first list comes in, every pool is marked anyway.
       if (cache.hasSynced) for (const other of around(change, neighbours)) mark(other)
     })
   }
+  // To whom a space is offered goes by the labels of namespaces.
+  caches.namespaces.subscribe(change => {
+    const { name } = (change.new ?? change.old).metadata
+    for (const { identity } of asking(({ namespace }) => namespace === name)) mark(identity)
+  })
   ledger.subscribe(({ space, pool }) => {
     capacity.mark(pool)
     for (const other of sharing.of(space)) capacity.mark(other)
