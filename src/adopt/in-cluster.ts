@@ -69,7 +69,7 @@ function worldOf(listed: Listed): World {
   const ledger = new Ledger()
   const sources = new Sources(caches)
   followHolds(caches, ledger)
-  followShown(caches, ledger)
+  followShown({ ...caches, sources }, ledger)
   // Pools first: an address shows only once it is known in which space.
   for (const [kind, cache] of caches.pools) cache.replace(listed.pools.get(kind) ?? [], '')
   caches.holds.replace(listed.holds, '')

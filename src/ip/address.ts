@@ -336,36 +336,12 @@ export function compareIP(a: IP, b: IP): number {
   return (a.w3 >>> 0) - (b.w3 >>> 0)
 }
 
-/** The address after this one, or undefined after the last of its family. */
-export function nextIP({ family, w0, w1, w2, w3 }: IP): IP | undefined {
-  if (w3 !== -1) return { family, w0, w1, w2, w3: (w3 + 1) | 0 }
-  if (family === 4) return undefined
-  if (w2 !== -1) return { family, w0, w1, w2: (w2 + 1) | 0, w3: 0 }
-  if (w1 !== -1) return { family, w0, w1: (w1 + 1) | 0, w2: 0, w3: 0 }
-  if (w0 !== -1) return { family, w0: (w0 + 1) | 0, w1: 0, w2: 0, w3: 0 }
-  return undefined
-}
-
-/** The address before this one, or undefined before the first of its family. */
-export function previousIP({ family, w0, w1, w2, w3 }: IP): IP | undefined {
-  if (w3 !== 0) return { family, w0, w1, w2, w3: (w3 - 1) | 0 }
-  if (w2 !== 0) return { family, w0, w1, w2: (w2 - 1) | 0, w3: -1 }
-  if (w1 !== 0) return { family, w0, w1: (w1 - 1) | 0, w2: -1, w3: -1 }
-  if (w0 !== 0) return { family, w0: (w0 - 1) | 0, w1: -1, w2: -1, w3: -1 }
-  return undefined
-}
-
 // --- what an address is for ---
 // A mapped address answers as the IPv4 address inside it, as in Go: a filter must not be passed by a change of clothes.
 
 /** An IPv4 address written as IPv6, `::ffff:0:0/96`. It is a second spelling of the same host. */
 export function isMapped(ip: IP): boolean {
   return ip.family === 6 && ip.w0 === 0 && ip.w1 === 0 && ip.w2 === 0xffff
-}
-
-/** The IPv4 address inside a mapped one; any other address as it is. */
-export function unmap(ip: IP): IP {
-  return isMapped(ip) ? { family: 4, w0: 0, w1: 0, w2: 0, w3: ip.w3 } : ip
 }
 
 /** `0.0.0.0` and `::`. */
@@ -389,12 +365,6 @@ export function isLinkLocal(ip: IP): boolean {
 export function isMulticast(ip: IP): boolean {
   if (isIPv4Inside(ip)) return ip.w3 >>> 28 === 0xe
   return ip.w0 >>> 24 === 0xff
-}
-
-/** `10.0.0.0/8`, `172.16.0.0/12`, `192.168.0.0/16` and `fc00::/7`. */
-export function isPrivate(ip: IP): boolean {
-  if (!isIPv4Inside(ip)) return ip.w0 >>> 25 === 0x7e
-  return ip.w3 >>> 24 === 10 || ip.w3 >>> 20 === 0xac1 || ip.w3 >>> 16 === 0xc0a8
 }
 
 const isIPv4Inside = (ip: IP): boolean => ip.family === 4 || isMapped(ip)

@@ -103,9 +103,6 @@ export const containsCIDR = (outer: CIDR, inner: CIDR): boolean =>
 
 export const overlapsCIDR = (a: CIDR, b: CIDR): boolean => containsCIDR(a, b) || containsCIDR(b, a)
 
-/** How many addresses the CIDR spans. */
-export const sizeOfCIDR = ({ ip, bits }: CIDR): bigint => 1n << BigInt(bitsOf(ip.family) - bits)
-
 /** A word whose `bits` leading bits are set; fewer than 0 count as none, more than 32 as all. */
 function mask(bits: number): number {
   if (bits <= 0) return 0

@@ -1,16 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { toIPText } from './address.ts'
-import {
-  fromMACValue,
-  isLocallyAdministered,
-  isMulticastMAC,
-  type MACText,
-  parseMAC,
-  toInterfaceID,
-  toLinkLocalIP,
-  toMACValue,
-} from './mac.ts'
+import { fromMACValue, isLocallyAdministered, isMulticastMAC, type MACText, parseMAC, toMACValue } from './mac.ts'
 import { orThrow } from './malformed.ts'
 
 const mac = (text: string): MACText => orThrow(parseMAC(text))
@@ -80,23 +70,6 @@ describe('the first octet', () => {
       }),
     )
   })
-})
-
-it.each([
-  ['00:00:5e:00:53:01', 'fe80::200:5eff:fe00:5301'],
-  ['02:00:5e:10:00:01', 'fe80::5eff:fe10:1'],
-  ['34:56:78:9a:bc:de', 'fe80::3656:78ff:fe9a:bcde'],
-])('the host with card %s calls itself %s', (card, address) => {
-  expect(toIPText(toLinkLocalIP(mac(card)))).toBe(address)
-})
-
-it('gives every card its own interface identifier', () => {
-  fc.assert(
-    fc.property(anyValue, value => {
-      const id = toInterfaceID(fromMACValue(value)) ^ (1n << 57n)
-      expect(((id >> 40n) << 24n) | (id & 0xff_ffffn)).toBe(value)
-    }),
-  )
 })
 
 it('refuses a number of more than 48 bits', () => {

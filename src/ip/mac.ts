@@ -2,7 +2,6 @@
 // colons, so that two spellings of one card can never pass for two cards. A text with mixed separators or with dropped
 // zeros (`0:1:2:3:4:5`) is refused, for it is more often a mistake than a style.
 
-import { fromValue, type IP } from './address.ts'
 import { type Malformed, malformed } from './malformed.ts'
 
 declare const canonical: unique symbol
@@ -46,20 +45,10 @@ export function fromMACValue(value: bigint): MACText {
 
 const toMACText = (pairs: readonly string[]): MACText => pairs.join(':') as MACText
 
-/** Given out by whoever runs the network, not by the maker of a card: safe to invent. */
+/** Given out by the administrator of a network, not by the maker of a card: safe to invent. */
 export const isLocallyAdministered = (mac: MACText): boolean => (firstOctet(mac) & 0b10) !== 0
 
 /** A group of receivers (broadcast included): no card may have it as its own. */
 export const isMulticastMAC = (mac: MACText): boolean => (firstOctet(mac) & 0b01) !== 0
 
 const firstOctet = (mac: MACText): number => Number.parseInt(mac.slice(0, 2), 16)
-
-/** The modified EUI-64 of RFC 4291: `fffe` in the middle, the universal/local bit turned over. */
-export function toInterfaceID(mac: MACText): bigint {
-  const value = toMACValue(mac)
-  const eui64 = ((value >> 24n) << 40n) | (0xfffen << 24n) | (value & 0xff_ffffn)
-  return eui64 ^ (1n << 57n)
-}
-
-/** The link-local address a host with this card gives itself, unless it uses stable private ones. */
-export const toLinkLocalIP = (mac: MACText): IP => fromValue(6, (0xfe80n << 112n) | toInterfaceID(mac))

@@ -5,8 +5,7 @@
 // Sets are values: operations return new ones. To mix families in one operation is a bug of the caller and throws.
 
 import { type Family, highestValue, type IP, toValue } from './address.ts'
-import type { CIDR } from './cidr.ts'
-import { type Range, sizeOfRange, toCIDRs } from './range.ts'
+import { type Range, sizeOfRange } from './range.ts'
 
 export interface RangeSet {
   readonly family: Family
@@ -106,11 +105,6 @@ export const difference = (a: RangeSet, b: RangeSet): RangeSet => intersection(a
 
 export const isEmpty = (set: RangeSet): boolean => set.ranges.length === 0
 
-export function isSameSet(a: RangeSet, b: RangeSet): boolean {
-  if (a.family !== b.family || a.ranges.length !== b.ranges.length) return false
-  return a.ranges.every((range, i) => range.first === b.ranges[i]?.first && range.last === b.ranges[i]?.last)
-}
-
 export const isSubset = (inner: RangeSet, outer: RangeSet): boolean => isEmpty(difference(inner, outer))
 
 export const overlapsSet = (a: RangeSet, b: RangeSet): boolean => !isEmpty(intersection(a, b))
@@ -140,40 +134,6 @@ export function rangeAtOrAfter({ ranges }: RangeSet, value: bigint): number {
     else high = middle
   }
   return low
-}
-
-/** The n-th address of the set in ascending order, counted from 0. */
-export function nthValue(set: RangeSet, n: bigint): bigint | undefined {
-  if (n < 0n) return undefined
-  let left = n
-  for (const range of set.ranges) {
-    const size = sizeOfRange(range)
-    if (left < size) return range.first + left
-    left -= size
-  }
-  return undefined
-}
-
-/**
- * The lowest value at or after `from` that is in `offered` and not in `held`. It steps from range to range, not from
- * address to address. To search the whole circle, ask again from 0 when the answer is undefined.
- */
-export function nextFree(offered: RangeSet, held: RangeSet, from = 0n): bigint | undefined {
-  assertSameFamily(offered.family, held.family)
-  let candidate = from
-  for (;;) {
-    const offer = offered.ranges[rangeAtOrAfter(offered, candidate)]
-    if (offer === undefined) return undefined
-    if (candidate < offer.first) candidate = offer.first
-    const hold = held.ranges[rangeAtOrAfter(held, candidate)]
-    if (hold === undefined || candidate < hold.first) return candidate
-    candidate = hold.last + 1n
-  }
-}
-
-/** The fewest CIDRs that cover exactly the set, lowest first. */
-export function* cidrsOf(set: RangeSet): Generator<CIDR, void, undefined> {
-  for (const range of set.ranges) yield* toCIDRs(range)
 }
 
 function assertSameFamily(a: Family, b: Family): void {

@@ -1,27 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { fromValue, parseIP, toIPText } from './address.ts'
-import { toCIDRText } from './cidr.ts'
 import go from './go-netip.json' with { type: 'json' }
 import { orThrow } from './malformed.ts'
-import {
-  isInRange,
-  overlapsRange,
-  parseEntry,
-  parseRange,
-  type Range,
-  rangeOfCIDR,
-  rangeOfIP,
-  sizeOfRange,
-  toCIDRs,
-  toRangeText,
-} from './range.ts'
+import { overlapsRange, parseEntry, parseRange, type Range, rangeOfIP, sizeOfRange, toRangeText } from './range.ts'
 
 const entry = (text: string): Range => orThrow(parseEntry(text))
 const highest6 = 2n ** 128n - 1n
 
 describe('the verdicts of Go', () => {
-  it.each(go.ranges)('on %j', (text, first, last, cover) => {
+  it.each(go.ranges)('on %j', (text, first, last) => {
     const result = parseRange(text)
     if (first === undefined) {
       expect(result).toHaveProperty('malformed')
@@ -32,8 +20,6 @@ describe('the verdicts of Go', () => {
     expect(parseEntry(text)).toEqual(range)
     expect(toIPText(fromValue(range.family, range.first))).toBe(first)
     expect(toIPText(fromValue(range.family, range.last))).toBe(last)
-    const cidrs = [...toCIDRs(range)].map(toCIDRText)
-    expect(cidrs.length > 40 ? `${cidrs.length} networks` : cidrs.join(' ')).toBe(cover)
   })
 })
 
@@ -88,15 +74,6 @@ describe('an entry of a list', () => {
     fc.assert(
       fc.property(anyRange, range => {
         expect(parseEntry(toRangeText(range))).toEqual(range)
-        const cidrs = [...toCIDRs(range)]
-        expect(cidrs.length).toBeLessThanOrEqual(256)
-        let next = range.first
-        for (const cidr of cidrs) {
-          const part = rangeOfCIDR(cidr)
-          expect(part.first).toBe(next)
-          next = part.last + 1n
-        }
-        expect(next).toBe(range.last + 1n)
       }),
     )
   })
@@ -109,7 +86,9 @@ it('overlaps both ways or not at all, and never across families', () => {
   fc.assert(
     fc.property(near, near, (a, b) => {
       let shared = false
-      for (let value = a.first; value <= a.last; value++) shared ||= isInRange(b, fromValue(a.family, value))
+      for (let value = a.first; value <= a.last; value++) {
+        shared ||= a.family === b.family && b.first <= value && value <= b.last
+      }
       expect(overlapsRange(a, b)).toBe(shared)
       expect(overlapsRange(b, a)).toBe(shared)
     }),

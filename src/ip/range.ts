@@ -2,7 +2,7 @@
 // 2^128 addresses is as cheap as a range of one. `parseEntry` reads the three ways in which people list addresses of a
 // pool; what it accepts is what existing in-cluster pools contain.
 
-import { bitsOf, type Family, fromValue, type IP, parseZonedIP, toIPText, toValue } from './address.ts'
+import { type Family, fromValue, type IP, parseZonedIP, toIPText, toValue } from './address.ts'
 import { type CIDR, firstIP, lastIP, parseCIDR } from './cidr.ts'
 import { isMalformed, type Malformed, malformed } from './malformed.ts'
 
@@ -64,26 +64,5 @@ export function toRangeText({ family, first, last }: Range): string {
 
 export const sizeOfRange = ({ first, last }: Range): bigint => last - first + 1n
 
-export const isInRange = (range: Range, ip: IP): boolean => {
-  if (range.family !== ip.family) return false
-  const value = toValue(ip)
-  return range.first <= value && value <= range.last
-}
-
 export const overlapsRange = (a: Range, b: Range): boolean =>
   a.family === b.family && a.first <= b.last && b.first <= a.last
-
-/** The fewest CIDRs that cover exactly this range, lowest first; at most two per bit of the family. */
-export function* toCIDRs({ family, first, last }: Range): Generator<CIDR, void, undefined> {
-  const familyBits = bitsOf(family)
-  let start = first
-  while (start <= last) {
-    const room = last - start + 1n
-    const hostBits = Math.min(bitLength(room) - 1, start === 0n ? familyBits : trailingZeros(start))
-    yield { ip: fromValue(family, start), bits: familyBits - hostBits }
-    start += 1n << BigInt(hostBits)
-  }
-}
-
-const bitLength = (value: bigint): number => value.toString(2).length
-const trailingZeros = (value: bigint): number => bitLength(value & -value) - 1

@@ -371,15 +371,53 @@ describe('Pools of one space', () => {
   test('that list the same addresses never give one to two claims', async () => {
     const world = await aWorld()
     const space = `s${Date.now().toString(36)}`
-    const one = await world.create(anAddressPool().withAddresses('10.0.1.7-10.0.1.8').with({ space }))
     const other = await world.create(aClusterAddressPool().withAddresses('10.0.1.7-10.0.1.8').with({ space }))
-    const first = await aServedClaim(world, aClaim().on(one), '10.0.1.7')
-    await aServedClaim(world, aClaim().on(other), '10.0.1.8')
+    const first = await aServedClaim(world, aClaim().on(other), '10.0.1.7')
+    const one = await world.create(anAddressPool().withAddresses('10.0.1.7-10.0.1.8').with({ space }))
+    await aServedClaim(world, aClaim().on(one), '10.0.1.8')
     const late = aClaim().on(other)
     await world.create(late)
     await saysWhy(world, late, 'PoolExhausted')
     await world.delete(first)
     await isServed(world, late, '10.0.1.7')
+  })
+})
+
+describe('A pool of a namespace that names a space', () => {
+  const entry = '10.0.1.7-10.0.1.8'
+
+  test('shares it with the other pools of its namespace, and with no other namespace', async () => {
+    const world = await aWorld()
+    const space = 'Blue_wire.1'
+    const there = await world.anotherNamespace()
+    const one = await world.create(anAddressPool().withAddresses(entry).with({ space }))
+    const other = await world.create(anAddressPool().withAddresses(entry).with({ space }))
+    const elsewhere = await world.create(anAddressPool().withAddresses(entry).with({ space }).in(there))
+    await aServedClaim(world, aClaim().on(one), '10.0.1.7')
+    await aServedClaim(world, aClaim().on(other), '10.0.1.8')
+    await aServedClaim(world, aClaim().on(elsewhere).in(there), '10.0.1.7')
+  })
+
+  test('joins one of the cluster only when that is offered to its namespace, whatever its status says', async () => {
+    const world = await aWorld()
+    const space = `s${Date.now().toString(36)}`
+    const there = await world.anotherNamespace({ zone: 'green' })
+    const allowedNamespaces = { matchLabels: { zone: 'blue' } }
+    await world.create(aClusterAddressPool().withAddresses(entry).with({ space, allowedNamespaces }))
+    // The desk has seen the pool when it serves a later one.
+    await aServedClaim(world, aClaim().on(await world.create(aClusterAddressPool())))
+    const pool = await world.create(anAddressPool().withAddresses(entry).with({ space }).in(there))
+    const claim = aClaim().on(pool).in(there)
+    await world.create(claim)
+    await saysWhy(world, claim, 'PoolNotReady', 'is not offered to namespace')
+    await world.patch(pool, { status: { space } }, 'status')
+    const another = aClaim().on(pool).in(there)
+    await world.create(another)
+    await saysWhy(world, another, 'PoolNotReady', 'is not offered to namespace')
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: there } }
+    await world.patch(namespace, { metadata: { labels: { zone: 'blue' } } })
+    await isServed(world, claim, '10.0.1.7')
+    await isServed(world, another, '10.0.1.8')
   })
 })
 

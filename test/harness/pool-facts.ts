@@ -7,7 +7,12 @@ import { parseCIDR } from '../../src/ip/cidr.ts'
 import { orThrow } from '../../src/ip/malformed.ts'
 import type { Block } from '../../src/ipam/space-index.ts'
 
-export const nothing: PoolFacts = { heldOf: () => [], isHeld: () => false, pools: () => [] }
+export const nothing: PoolFacts = {
+  heldOf: () => [],
+  isHeld: () => false,
+  pools: () => [],
+  whySpaceRefused: () => undefined,
+}
 
 /** Addresses, or prefixes with their length. */
 export function held(...texts: readonly string[]): PoolFacts {

@@ -57,7 +57,7 @@ type Kept = Omit<CapiWorld, 'note'>
 
 function seeCapi(office: Office): DeskInView {
   const caches = createCaches(office.isFrozen, office.views)
-  followShown(caches, office.ledger)
+  followShown({ ...caches, sources: office.sources }, office.ledger)
   const seen = [office.see(claims, caches.claims), office.see(reports, caches.reports)]
   return {
     facts: () => capiFacts(caches),

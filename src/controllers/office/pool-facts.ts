@@ -5,6 +5,7 @@
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import type { Refusal } from '../../ipam/refusal.ts'
 import type { Block } from '../../ipam/space-index.ts'
 import type { Ledger } from './ledger.ts'
 import { holdOf } from './parsed.ts'
@@ -19,12 +20,14 @@ export interface PoolFacts {
   isHeld(pool: Identity): boolean
   /** All pools of all kinds that can be read. */
   pools(): Iterable<Pool>
+  /** Why a pool does not get the space that it asks for; undefined if it does. */
+  whySpaceRefused(pool: Pool): Refusal | undefined
 }
 
 interface Known {
   readonly views: Pick<Views, 'holds' | 'pools'>
   readonly ledger: Ledger
-  readonly sources: Pick<Sources, 'all'>
+  readonly sources: Pick<Sources, 'all' | 'spaceFor'>
   /** Whether every kind that can show an address in use has been listed once, or is known not to be readable. */
   hasSeenAll(): boolean
 }
@@ -37,6 +40,10 @@ export function poolFacts({ views, ledger, sources, hasSeenAll }: Known): PoolFa
     heldOf: pool => blocksHeldOf(pool, views, ledger),
     isHeld: pool => isPoolHeld(pool, views, ledger),
     pools: () => sources.all(),
+    whySpaceRefused(pool) {
+      const joining = sources.spaceFor(pool)
+      return joining !== undefined && 'refused' in joining ? joining.refused : undefined
+    },
   }
 }
 

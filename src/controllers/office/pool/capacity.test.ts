@@ -41,7 +41,8 @@ async function aDesk({ prunes = false } = {}) {
   const caches = createCaches(true)
   const ledger = new Ledger()
   followHolds(caches, ledger)
-  followShown(caches, ledger)
+  const sources = new Sources(caches)
+  followShown({ ...caches, sources }, ledger)
   const writes: { readonly what: string; readonly patch: object }[] = []
   const news: EventInput[] = []
   /** Gone from the server, and not yet from the caches. */
@@ -101,7 +102,6 @@ async function aDesk({ prunes = false } = {}) {
   const metrics = createMetrics()
   const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
   const client = { mergePatch, withPass: () => client } as unknown as Client
-  const sources = new Sources(caches)
   const recorder = { event: (told: EventInput) => void news.push(told) }
   const capacity = addPoolCapacity(manager.domain('office'), {
     client,

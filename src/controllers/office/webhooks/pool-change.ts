@@ -42,6 +42,8 @@ export function admitPool(rules: PoolRules, old: unknown, next: unknown, facts: 
   const pool = toPool(next)
   // The ledger could not use it, whatever the checks above think: then claims would wait without end.
   if (isMalformed(pool)) return { kind: 'invalid', faults: [invalid('spec', null, pool.malformed)], warnings: [] }
+  const space = spaceFaults(old, pool, facts)
+  if (space.length > 0) return { kind: 'invalid', faults: space, warnings: [] }
   const { denied, warnings: overlapWarnings } = judgeOverlaps(old, pool, facts)
   if (denied.length > 0) return { kind: 'invalid', faults: denied, warnings: [] }
   const warnings = [...rules.warnings(next, pool), ...overlapWarnings]
@@ -50,6 +52,14 @@ export function admitPool(rules: PoolRules, old: unknown, next: unknown, facts: 
   if (refusal !== undefined) return refused(refusal, warnings)
   const lost = lostBlocks(old, pool, facts)
   return lost.length > 0 ? refused(rules.lost(lost), warnings) : allowed(warnings)
+}
+
+/** A space that was let go of later is told in the status: the author of another change is not to blame for it. */
+function spaceFaults(old: unknown, pool: Pool, facts: PoolFacts): Fault[] {
+  const before = old === undefined ? undefined : toPool(old)
+  if (before !== undefined && !isMalformed(before) && before.spaceAsked === pool.spaceAsked) return []
+  const refusal = facts.whySpaceRefused(pool)
+  return refusal === undefined ? [] : [invalid('spec.space', pool.spaceAsked ?? null, refusal.message)]
 }
 
 /** Faults of the spec do not matter here: a pool that is wrong must be deletable above all. */
