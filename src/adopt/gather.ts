@@ -9,6 +9,7 @@ import { claims, clusters, reports } from '../controllers/capi/kinds.ts'
 import * as kinds from '../controllers/office/kinds.ts'
 import { holdOf } from '../controllers/office/parsed.ts'
 import type { Scope } from '../controllers/office/scope.ts'
+import { keyOfKind } from '../controllers/office/views.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
@@ -38,7 +39,7 @@ async function listAll(client: Client, kind: Kind, { namespace }: Scope): Promis
 /** Addresses last: whoever is bound in between is then seen bound to something. */
 export async function gatherInCluster(client: Client, scope: Scope): Promise<Listed> {
   const pools = new Map<string, readonly KubeObject[]>()
-  for (const kind of kinds.pools) pools.set(kind.kind, await listAll(client, kind, scope))
+  for (const kind of kinds.pools) pools.set(keyOfKind(kind), await listAll(client, kind, scope))
   return {
     pools,
     holds: await listAll(client, kinds.holds, scope),

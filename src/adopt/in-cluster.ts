@@ -29,7 +29,7 @@ import type { Verdict } from './verdict.ts'
 
 /** Everything the desk looks at, as it was listed. */
 export interface Listed {
-  /** By kind. */
+  /** By kind and group. */
   readonly pools: ReadonlyMap<string, readonly KubeObject[]>
   readonly claims: readonly KubeObject[]
   readonly reports: readonly KubeObject[]

@@ -157,8 +157,6 @@ function bindTo(seen: Seen, pool: Pool, ip: IP): Plan {
   if ((hold === undefined || claim.choice === undefined) && ledger.isDisputed(pool, ip, hold)) {
     return { kind: 'refuse', refusal: shownByAnother(toIPText(ip)), wants: { ip, bits: pool.bits } }
   }
-  const joining = joiningOf(pool, world.caches)
-  if (hold === undefined && 'refused' in joining) return { kind: 'refuse', refusal: joining.refused }
   if (hold === undefined && seen.spaceRefusal !== undefined) return { kind: 'refuse', refusal: seen.spaceRefusal }
   if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'arrive' } }
   if (hold.claim.uid === claim.metadata.uid && hold.state === 'held') {

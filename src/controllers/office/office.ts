@@ -34,7 +34,7 @@ import { countDecisions, type DeskMetrics, measurePools, measureWaiting } from '
 import { addPoolCapacity } from './pool/watches.ts'
 import type { Scope } from './scope.ts'
 import { Sources } from './sources.ts'
-import { createViews, followHolds, poolCacheOf, type Views } from './views.ts'
+import { createViews, followHolds, keyOfKind, poolCacheOf, type Views } from './views.ts'
 import { Waiting } from './waiting.ts'
 
 export interface OfficeParts {
@@ -132,7 +132,7 @@ export function openOffice(parts: OfficeParts): Office {
   views.namespaces.subscribe(change => waiting.namespaceChanged(keyOf(change.new ?? change.old)))
 
   const follow = (kind: Kind, cache: Cache<KubeObject>) => {
-    caches.set(nameOf(kind), cache)
+    caches.set(keyOfKind(kind), cache)
     return reflect(parts, kind, cache, reflectors)
   }
   const office: Office = {
@@ -157,7 +157,7 @@ export function openOffice(parts: OfficeParts): Office {
       of.addSource(follow(kind, cache as unknown as Cache<KubeObject>), { isNeeded })
     },
     hasSeenAll: () => seen.every(isKnown => isKnown()),
-    cacheOf: kind => caches.get(nameOf(kind)),
+    cacheOf: kind => caches.get(keyOfKind(kind)),
   }
   office.watch(domain, holds, views.holds)
   office.watch(domain, macHolds, views.macHolds)
@@ -168,8 +168,6 @@ export function openOffice(parts: OfficeParts): Office {
   }
   return office
 }
-
-const nameOf = ({ group, kind }: Kind): string => `${kind}.${group}`
 
 function reflect(
   { client, clock, random, log, scope, discovery }: OfficeParts,

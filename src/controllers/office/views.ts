@@ -35,7 +35,7 @@ export function createViews(isFrozen = false): Views {
       indexes: { claim: object => readable(macHoldOf(object)).map(({ claim }) => claim.uid) },
     }),
     namespaces: new Cache<KubeObject>(options),
-    pools: new Map(poolKinds.map(kind => [kindKey(kind), new Cache<KubeObject>(options)])),
+    pools: new Map(poolKinds.map(kind => [keyOfKind(kind), new Cache<KubeObject>(options)])),
   }
 }
 
@@ -64,10 +64,10 @@ export function findPool(views: Pools, identity: Identity | undefined): Pool | u
 
 /** The cache of one kind of pool. Two groups may have a kind of one name. */
 export function poolCacheOf({ pools }: Pools, kind: Pick<Kind, 'kind' | 'group'>): Cache<KubeObject> | undefined {
-  return pools.get(kindKey(kind))
+  return pools.get(keyOfKind(kind))
 }
 
-const kindKey = ({ kind, group }: Pick<Kind, 'kind' | 'group'>): string => `${kind}.${group}`
+export const keyOfKind = ({ kind, group }: Pick<Kind, 'kind' | 'group'>): string => `${kind}.${group}`
 
 export function holdsOfClaim({ holds }: Pick<Views, 'holds'>, uid: string): Hold[] {
   return holds.byIndex('claim', uid).flatMap(object => readable(holdOf(object)))
