@@ -68,7 +68,7 @@ export interface WatchOptions extends ListOptions {
   readonly resourceVersion: string
   /** After so long the server ends the stream in good order. */
   readonly timeoutSeconds?: number
-  /** Told of every chunk that arrives: the stream is alive. */
+  /** Called for every chunk that arrives: the stream is alive. */
   readonly onBytes?: (count: number) => void
 }
 
@@ -123,7 +123,7 @@ const requestTimeoutMs = 30_000
 
 const json = 'application/json'
 
-/** By this an audit log of the API server tells which requests belong together, and to which log lines. */
+/** Where headers are logged on the way, this is how a request is matched with the log lines of its pass. */
 const passHeader = 'x-mooring-pass'
 
 interface Call {

@@ -362,14 +362,15 @@ describe('a reflector', () => {
     expect(reflector.problem()).toBeUndefined()
   })
 
-  test.each<[string, number, number]>([
-    ['has no problem while it fails for moments', 3, 0],
-    ['has a problem when it fails for long', 12, 1],
-  ])('%s', async (_, times, count) => {
+  test.each<[string, Mishap, number, number]>([
+    ['has no problem while it fails for moments', 'broken', 3, 0],
+    ['has a problem when it fails for long, until it could list', 'broken', 12, 1],
+    ['has a problem when it fails for long, until it could go on watching', 'refused', 12, 1],
+  ])('%s', async (_, mishap, times, count) => {
     const { server, clock, reflector } = aReflection()
     await clock.advance(1_000)
     const problems = followProblem(reflector)
-    server.mishaps.push(...Array.from({ length: times }, (): Mishap => 'broken'))
+    server.mishaps.push(...Array.from({ length: times }, () => mishap))
     server.cut()
     await clock.advance(10 * 60_000)
     expect(problems.filter(problem => problem !== undefined)).toHaveLength(count)

@@ -1,5 +1,5 @@
 // How long to wait before the next try. Delays grow by a factor up to a bound; chance takes a part of each away, so
-// that many who failed together do not come back together.
+// that keys that failed together do not come back together.
 
 import type { Random } from './random.ts'
 

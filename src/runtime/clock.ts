@@ -30,7 +30,7 @@ export const realClock: Clock = {
   },
 }
 
-/** Waits, or stops waiting as soon as the signal is aborted: whoever waits looks at the signal afterwards. */
+/** Waits, or stops waiting as soon as the signal is aborted: the caller looks at the signal afterwards. */
 export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal?.aborted) return resolve()

@@ -159,10 +159,10 @@ export class ManagedDomain implements Domain {
   }
 
   #work(): void {
-    const { log, begin } = this.#parts
-    log.info(this.#hasWorked ? 'the desk goes on' : 'the desk begins to work', { desk: this.name })
+    const parts = this.#parts
+    parts.log.info(this.#hasWorked ? 'the desk goes on' : 'the desk begins to work', { desk: this.name })
     for (const reconciler of this.#reconcilers) reconciler.start()
-    if (!this.#hasWorked) for (const task of this.#tasks) begin(task)
+    if (!this.#hasWorked) for (const task of this.#tasks) parts.begin(task)
     this.#hasWorked = true
   }
 

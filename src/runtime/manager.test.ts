@@ -11,7 +11,7 @@ import { settle, VirtualClock } from './virtual-clock.ts'
 function aManager(options: Partial<ManagerOptions> = {}) {
   const clock = new VirtualClock()
   const metrics = createMetrics()
-  const lines: Record<string, unknown>[] = []
+  const lines: { level: string; msg: string; desk: string }[] = []
   const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
   const manager = new Manager({ clock, random: seededRandom(1), log, metrics, ...options })
   return { clock, manager, metrics, logged: () => lines.map(({ level, msg, desk }) => `${level} ${msg}: ${desk}`) }

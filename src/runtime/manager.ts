@@ -31,7 +31,7 @@ export interface ManagerOptions {
   readonly admitted?: (signal: AbortSignal) => Promise<void>
   /** How long running passes may take to end. */
   readonly stopMsMax?: number
-  /** Told when a task ends by itself or fails: the owner of the process decides. */
+  /** Called when a task ends by itself or fails: the owner of the process decides. */
   readonly onTaskEnd?: (task: string, error: unknown) => void
 }
 
@@ -81,8 +81,8 @@ export class Manager {
   }
 
   /**
-   * Resolves when every domain works or is known to wait for something; what changes later is followed without anybody
-   * waiting. Rejects with `Cancelled` when it was stopped before.
+   * Resolves when every domain works or is known to wait for something; what changes later begins, pauses and continues
+   * passes by itself. Rejects with `Cancelled` when it was stopped before.
    */
   async start(): Promise<void> {
     this.#mustBeNew('a start')

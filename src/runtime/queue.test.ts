@@ -50,6 +50,21 @@ describe('a queue', () => {
     expect([queue.depth, queue.running, queue.size]).toEqual([0, 0, 0])
   })
 
+  test('takes nothing from the moment it is paused, and goes on in order when it is started again', async () => {
+    const log = aLog()
+    const { queue, clock } = aQueue({ run: log.run })
+    queue.start()
+    queue.mark('a')
+    queue.pause()
+    queue.mark('b')
+    queue.markAfter('c', 1_000)
+    await clock.advance(5_000)
+    expect([log.keys(), queue.depth]).toEqual([[], 3])
+    queue.start()
+    await settle()
+    expect(log.keys()).toEqual(['a', 'b', 'c'])
+  })
+
   test('runs a key again that was marked while it ran, and never beside itself', async () => {
     let finish = () => {}
     const keys: string[] = []

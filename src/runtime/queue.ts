@@ -12,7 +12,7 @@
 //   the next pass asks for, because that one has seen more.
 // - Keys are taken from their groups in turn, first in first out within one: a group of a million keys does not hold up
 //   a group of one.
-// - A key that fails waits longer each time and holds up nobody; a mark from outside ends its wait.
+// - A key that fails waits longer each time and holds up no other; a mark from outside ends its wait.
 // - A key whose view was old has not failed: it is looked at again at once, and then after pauses that stay short.
 
 import { type Backoff, backoffMs } from './backoff.ts'
@@ -45,7 +45,7 @@ export interface QueueOptions {
 
 const retryBackoff: Backoff = { firstMs: 20, maxMs: 5 * 60_000, factor: 2, jitter: 0.5 }
 
-/** A view is late by moments, and whoever waits for this key should not wait for minutes because of it. */
+/** A view is late by moments: a claim should not wait for minutes because of it. */
 export const staleBackoff: Backoff = { firstMs: 20, maxMs: 2_000, factor: 2, jitter: 0.5 }
 
 /** A pass that asks for more this often in a row is going in circles, and is slowed down like one that fails. */
@@ -194,7 +194,7 @@ export class WorkQueue {
     this.#pumpSoon()
   }
 
-  /** Marks come in bursts, in the middle of somebody's work: passes begin after it. */
+  /** Marks come in bursts, in the middle of a change to a cache: passes begin after it. */
   #pumpSoon(): void {
     if (this.#isPumpDue || !this.#isStarted) return
     this.#isPumpDue = true
@@ -263,7 +263,7 @@ export class WorkQueue {
     if (next.kind === 'retry') {
       item.failures++
       item.agains = 0
-      // Many may have been told the same time to wait: they do not come back together.
+      // The server may have asked many requests to wait equally long: their keys do not come back together.
       const askedMs = (next.atLeastMs ?? 0) * (1 + askedJitter * random())
       return Math.max(askedMs, backoffMs(item.failures, backoff, random))
     }

@@ -1,4 +1,4 @@
-// Those who wait for one thing to be so, each for as long as its own signal lets it.
+// Callers that wait for one thing to be so, each for as long as its own signal lets it.
 
 export class Waiters {
   readonly #waiting = new Set<() => void>()

@@ -5,7 +5,7 @@
 export interface Metrics {
   counter(name: string, help: string, labels?: readonly string[], options?: CounterOptions): Counter
   histogram(name: string, help: string, bounds: readonly number[], labels?: readonly string[]): Histogram
-  /** Read when asked: costs nothing until somebody looks. */
+  /** Read when the metrics are scraped: costs nothing before. */
   gauge(name: string, help: string, read: () => Reading): void
   /** As a gauge, of something that only grows. */
   total(name: string, help: string, read: () => Reading): void
@@ -43,7 +43,7 @@ export const secondsBounds: readonly number[] = [
 ]
 
 const seriesMax = 2_000
-/** What is read when asked is kept by whoever is read, and only has to be printed. */
+/** What is read when scraped is not kept here, and only has to be printed. */
 const samplesMax = 10_000
 
 export function createMetrics(): Metrics {

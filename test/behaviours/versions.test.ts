@@ -41,10 +41,13 @@ describe('A kind that is installed later', () => {
     const world = await aWorld({ define: all => all.filter(definition => !isOfClusterAPI(definition)) })
     const pool = await world.create(aPool())
     await world.idle(20_000)
+    const states = () => world.desk.log.flatMap(({ desk, msg }) => (typeof desk === 'string' ? `${desk}: ${msg}` : []))
+    expect(states()).toEqual(expect.arrayContaining(['office: the desk begins to work', 'capi: the desk waits']))
     for (const definition of definitions.filter(isOfClusterAPI)) await world.create(definition)
     const claim = aClaim().on(pool)
     await world.eventually(() => world.create(claim))
     await isServed(world, claim, '10.0.1.1')
+    expect(states().at(-1)).toBe('capi: the desk begins to work')
   })
 
   test('is not missed by claims that have nothing to do with it', async () => {
