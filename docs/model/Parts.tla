@@ -40,7 +40,8 @@ KnowsPart == TRUE            \* a hold is had for the part that it names
 ComparesPart == TRUE         \* a stray is told by the choice for the hold's own part
 SparesStripped == TRUE       \* a claim that lost its choice takes exactly what it holds, and gives nothing back
 FixedOrder == TRUE           \* every claim takes its parts in the same order
-LikelyOnly == FALSE          \* views are good enough to find what is free; for liveness
+LikelyOnly == FALSE          \* views are good enough to find what is free, one worker per claim; for liveness
+FromBirth == FALSE           \* a kind of claim that has our finalizer before its choice; no rule
 Yes == TRUE
 No == FALSE
 
@@ -100,7 +101,7 @@ Used(u) == \/ \E n \in Names : Exists(claim[n]) /\ claim[n].uid = u
 AtRest(h) == [h EXCEPT !.uid = None, !.state = "quarantined"]
 
 ---------------------------------------------------------------------------
-NewClaim(u) == [uid |-> u, dying |-> FALSE, guard |-> FALSE, choice |-> None, shows |-> None, said |-> FALSE]
+NewClaim(u) == [uid |-> u, dying |-> FALSE, guard |-> FromBirth, choice |-> None, shows |-> None, said |-> FALSE]
 Init == /\ hold = [a \in Addresses |-> None]
         /\ job = [w \in Workers |-> Idle]
         /\ acts = 0
@@ -139,9 +140,10 @@ Look(w, n) ==
   LET c == claim[n]
       Begins(step, asks, at) == Does(w, job, [Idle EXCEPT !.step = step, !.name = n, !.uid = c.uid, !.asks = asks, !.at = at, !.fresh = TRUE]) IN
   /\ job[w] = Idle /\ Exists(c)
+  /\ LikelyOnly => \A v \in Workers : job[v].name # n                             \* the queue gives a claim to one worker at a time
   /\ CASE c.dying -> Begins("release", None, Nothing)
        [] ~c.dying /\ Exists(c.choice) -> c.shows = None /\ Begins("take", "stored", c.choice)
-       [] ~c.dying /\ c.choice = None /\ SparesStripped /\ (c.guard \/ Exists(c.shows)) ->
+       [] ~c.dying /\ c.choice = None /\ SparesStripped /\ ((c.guard /\ ~FromBirth) \/ Exists(c.shows)) ->
             \E at \in [Parts -> Addresses] : /\ \A p \in Parts : MineFor(n, p) = {at[p]}    \* else: said so, and nothing done
                                             /\ Begins("take", "stripped", at)
        [] OTHER -> Begins("take", "new", Nothing)
@@ -331,7 +333,7 @@ SameAddress == [][\A n \in Names : Exists(claim[n]) /\ Exists(claim'[n]) /\ clai
 Fair == /\ \A w \in Workers : WF_vars(Sends(w))
         /\ \A n \in Names : SF_vars(\E w \in Workers : Look(w, n))
         /\ SF_vars(\E w \in Workers, a \in Addresses : SeeStray(w, a))
-        /\ SF_vars(\E w \in Workers, a \in Addresses : SeeExpired(w, a))
+        /\ \A a \in Addresses : SF_vars(\E w \in Workers : SeeExpired(w, a))
 FairSpec == Spec /\ Fair
 
 Settled(n) == Exists(claim[n].choice) /\ claim[n].shows = claim[n].choice
