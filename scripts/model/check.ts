@@ -16,7 +16,7 @@ const directory = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'doc
 interface Model {
   readonly module: string
   readonly configurations: readonly string[]
-  /** Minutes, not seconds: for whoever changes the protocol. */
+  /** Minutes, not seconds: for a change of the protocol. */
   readonly largeConfigurations: readonly string[]
   readonly variants: readonly Variant[]
 }
