@@ -9,9 +9,9 @@
 (* pools that change, the garbage collector, finalizers taken off. Here a    *)
 (* reader follows a claim to its status, which shows every part (T7).        *)
 (*                                                                           *)
-(* Versions are not counted, as in Ledger.tla. `fresh` says that nobody has  *)
-(* written the claim since this pass read it; `made`, `kept` and `hold` name *)
-(* the holds that nobody has written since this pass wrote or read them.     *)
+(* Versions are not counted, as in Ledger.tla. `fresh` says that the claim   *)
+(* is as this pass read it; `made`, `kept` and `hold` name the holds that    *)
+(* are as this pass wrote or read them.                                      *)
 EXTENDS Naturals, FiniteSets, TLC
 
 CONSTANTS Names,
@@ -19,8 +19,8 @@ CONSTANTS Names,
           Second,     \* the addresses for the second part; other ones, or the same
           Workers,
           Uids,       \* reused once nothing mentions them
-          Hands,      \* what people do besides creating and deleting claims
-          Budget,     \* how often people act and workers crash; 0 is without end
+          Hands,      \* what users and administrators do besides creating and deleting claims
+          Budget,     \* how often they act and workers crash; 0 is without end
           None
 
 (* The rules a variant may break. *)
@@ -40,7 +40,8 @@ KnowsPart == TRUE            \* a hold is had for the part that it names
 ComparesPart == TRUE         \* a stray is told by the choice for the hold's own part
 SparesStripped == TRUE       \* a claim that lost its choice takes exactly what it holds, and gives nothing back
 FixedOrder == TRUE           \* every claim takes its parts in the same order
-LikelyOnly == FALSE          \* views are good enough to find what is free; for liveness
+LikelyOnly == FALSE          \* views are good enough to find what is free, one worker per claim; for liveness
+FromBirth == FALSE           \* a kind of claim that has our finalizer before its choice; no rule
 Yes == TRUE
 No == FALSE
 
@@ -69,7 +70,7 @@ PartOf(j) == IF FixedOrder \/ j.name = SomeName THEN j.turn ELSE 3 - j.turn
 OnClaim == {"choose", "bind", "unguard"}
 Settle(j) == IF j.step = "give back" /\ j.made = {} /\ j.kept = {} THEN Idle ELSE j
 
-(* What is left of the jobs after somebody wrote claim n, hold a. *)
+(* What is left of the jobs after a write to claim n, hold a. *)
 ClaimWritten(jobs, n) ==
   [w \in Workers |-> IF jobs[w].name # n \/ ~jobs[w].fresh THEN jobs[w]
                      ELSE IF jobs[w].step \in OnClaim THEN Idle
@@ -100,7 +101,7 @@ Used(u) == \/ \E n \in Names : Exists(claim[n]) /\ claim[n].uid = u
 AtRest(h) == [h EXCEPT !.uid = None, !.state = "quarantined"]
 
 ---------------------------------------------------------------------------
-NewClaim(u) == [uid |-> u, dying |-> FALSE, guard |-> FALSE, choice |-> None, shows |-> None, said |-> FALSE]
+NewClaim(u) == [uid |-> u, dying |-> FALSE, guard |-> FromBirth, choice |-> None, shows |-> None, said |-> FALSE]
 Init == /\ hold = [a \in Addresses |-> None]
         /\ job = [w \in Workers |-> Idle]
         /\ acts = 0
@@ -108,7 +109,7 @@ Init == /\ hold = [a \in Addresses |-> None]
              /\ \A m, n \in Names : m # n /\ is[m] # None => is[m] # is[n]
              /\ claim = [n \in Names |-> IF is[n] = None THEN None ELSE NewClaim(is[n])]
 
-(* People *)
+(* Users and administrators *)
 Acts == IF Budget = 0 THEN UNCHANGED acts ELSE acts < Budget /\ acts' = acts + 1
 Create(n) ==
   /\ claim[n] = None /\ Acts
@@ -129,7 +130,7 @@ DeleteHold(a) ==
   /\ hold' = [hold EXCEPT ![a] = IF @.state = "held" THEN [@ EXCEPT !.dying = TRUE] ELSE None]
   /\ job' = HoldWritten(job, a)
   /\ UNCHANGED claim
-People == \/ \E n \in Names : Create(n) \/ Delete(n) \/ StripChoice(n)
+ByHands == \/ \E n \in Names : Create(n) \/ Delete(n) \/ StripChoice(n)
           \/ \E a \in Addresses : DeleteHold(a)
 
 ---------------------------------------------------------------------------
@@ -139,9 +140,10 @@ Look(w, n) ==
   LET c == claim[n]
       Begins(step, asks, at) == Does(w, job, [Idle EXCEPT !.step = step, !.name = n, !.uid = c.uid, !.asks = asks, !.at = at, !.fresh = TRUE]) IN
   /\ job[w] = Idle /\ Exists(c)
+  /\ LikelyOnly => \A v \in Workers : job[v].name # n                             \* the queue gives a claim to one worker at a time
   /\ CASE c.dying -> Begins("release", None, Nothing)
        [] ~c.dying /\ Exists(c.choice) -> c.shows = None /\ Begins("take", "stored", c.choice)
-       [] ~c.dying /\ c.choice = None /\ SparesStripped /\ (c.guard \/ Exists(c.shows)) ->
+       [] ~c.dying /\ c.choice = None /\ SparesStripped /\ ((c.guard /\ ~FromBirth) \/ Exists(c.shows)) ->
             \E at \in [Parts -> Addresses] : /\ \A p \in Parts : MineFor(n, p) = {at[p]}    \* else: said so, and nothing done
                                             /\ Begins("take", "stripped", at)
        [] OTHER -> Begins("take", "new", Nothing)
@@ -265,7 +267,7 @@ Unguard(w) ==
   /\ claim' = [claim EXCEPT ![n] = None] /\ Does(w, ClaimWritten(job, n), Idle)
   /\ UNCHANGED <<hold, acts>>
 
-(* Housekeeping: look, then act by version on what was seen. How long a quarantine lasts is anybody's guess. *)
+(* Housekeeping: look, then act by version on what was seen. A quarantine may be over at any time. *)
 Stray(a) == LET h == hold[a] c == claim[h.name] IN
   /\ h.state = "held"
   /\ IF c = None THEN TRUE ELSE IF c.uid # h.uid THEN TRUE
@@ -290,7 +292,7 @@ Crash(w) == job[w] # Idle /\ Acts /\ Stops(w) /\ UNCHANGED <<claim, hold>>
 Sends(w) == \/ Take(w) \/ Renew(w) \/ Regain(w) \/ Choose(w) \/ Bind(w) \/ Say(w) \/ List(w)
             \/ \E a \in Addresses : GiveBackMade(w, a) \/ GiveBackKept(w, a)
             \/ Release(w) \/ Unguard(w) \/ Reap(w) \/ Expire(w)
-Next == \/ People
+Next == \/ ByHands
         \/ \E w \in Workers : \/ Sends(w) \/ Crash(w)
                               \/ \E n \in Names : Look(w, n)
                               \/ \E a \in Addresses : SeeStray(w, a) \/ SeeExpired(w, a)
@@ -315,7 +317,7 @@ AllOrNothing == \A n \in Names : Exists(claim[n]) =>
 
 (* What is promised of every step *)
 
-(* What was in a choice goes to rest under its owner's name and part; from there to the same, or, when the time is over, to nobody. *)
+(* What was in a choice goes to rest under its owner's name and part; from there to the same, or, when the time is over, it is free. *)
 Lawful(a) == LET h == hold[a] g == hold'[a] IN
   \/ h = None \/ h = g \/ DeleteHold(a)
   \/ Exists(g) /\ g.name = h.name /\ g.part = h.part /\ (h.state = "held" /\ g.state = "held" => g.uid = h.uid)
@@ -327,11 +329,11 @@ SameAddress == [][\A n \in Names : Exists(claim[n]) /\ Exists(claim'[n]) /\ clai
                     => claim'[n].shows = claim[n].shows]_vars
 
 ---------------------------------------------------------------------------
-(* What comes about, once people rest *)
+(* What comes about, once users, administrators and crashes rest *)
 Fair == /\ \A w \in Workers : WF_vars(Sends(w))
         /\ \A n \in Names : SF_vars(\E w \in Workers : Look(w, n))
         /\ SF_vars(\E w \in Workers, a \in Addresses : SeeStray(w, a))
-        /\ SF_vars(\E w \in Workers, a \in Addresses : SeeExpired(w, a))
+        /\ \A a \in Addresses : SF_vars(\E w \in Workers : SeeExpired(w, a))
 FairSpec == Spec /\ Fair
 
 Settled(n) == Exists(claim[n].choice) /\ claim[n].shows = claim[n].choice

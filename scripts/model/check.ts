@@ -7,23 +7,43 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { skippedExitCode, Unavailable } from '../real/binaries.ts'
+import { partVariants } from './part-variants.ts'
 import { check, findTlc, type Run, type Tlc } from './tlc.ts'
-import { toBroken, variants } from './variants.ts'
+import { toBroken, type Variant, variants } from './variants.ts'
 
 const directory = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'docs', 'model')
-const model = join(directory, 'Ledger.tla')
-const configurations = [
-  'racing',
-  'hands',
-  'one-claim',
-  'stripped',
-  'arrivals',
-  'one-claim-arrivals',
-  'forced',
-  'liveness',
+
+interface Model {
+  readonly module: string
+  readonly configurations: readonly string[]
+  /** Minutes, not seconds: for a change of the protocol. */
+  readonly largeConfigurations: readonly string[]
+  readonly variants: readonly Variant[]
+}
+
+const models: readonly Model[] = [
+  {
+    module: 'Ledger.tla',
+    configurations: [
+      'racing',
+      'hands',
+      'one-claim',
+      'stripped',
+      'arrivals',
+      'one-claim-arrivals',
+      'forced',
+      'liveness',
+    ],
+    largeConfigurations: ['large'],
+    variants,
+  },
+  {
+    module: 'Parts.tla',
+    configurations: ['parts-racing', 'parts-one-set', 'parts-stripped', 'parts-birth', 'parts-order', 'parts-liveness'],
+    largeConfigurations: ['parts-large'],
+    variants: partVariants,
+  },
 ]
-/** Minutes, not seconds: for whoever changes the protocol. */
-const largeConfigurations = ['large']
 
 const { values } = parseArgs({
   options: {
@@ -49,23 +69,32 @@ async function main(): Promise<number> {
 
 async function checkAll(tlc: Tlc): Promise<number> {
   const verdicts: boolean[] = []
-  for (const name of [...configurations, ...(values.large ? largeConfigurations : [])].filter(isAsked)) {
-    verdicts.push(await holds(tlc, name))
-  }
-  for (const variant of variants.filter(({ rule }) => isAsked(rule))) {
-    const outcome = await check(tlc, model, toBroken(readConfiguration(variant.configuration), variant))
-    const isRefused = outcome.kind === 'refused' && outcome.properties.includes(variant.promise)
-    verdicts.push(isRefused)
-    if (isRefused) console.log(`refused  ${variant.says}: ${variant.promise} (${summary(outcome.run)})`)
-    else console.log(`FAILED   ${variant.says}: ${variant.promise} was to be refused, but ${describe(outcome)}`)
+  for (const { module, configurations, largeConfigurations, variants } of models) {
+    for (const name of [...configurations, ...(values.large ? largeConfigurations : [])].filter(isAsked)) {
+      verdicts.push(await holds(tlc, module, name))
+    }
+    for (const variant of variants.filter(({ rule }) => isAsked(rule))) {
+      verdicts.push(await isRefused(tlc, module, variant))
+    }
   }
   const failed = verdicts.filter(verdict => !verdict).length
   console.log(`${verdicts.length - failed} passed, ${failed} failed`)
   return failed === 0 ? 0 : 1
 }
 
-async function holds(tlc: Tlc, name: string): Promise<boolean> {
-  const outcome = await check(tlc, model, readConfiguration(name))
+async function isRefused(tlc: Tlc, module: string, variant: Variant): Promise<boolean> {
+  const { says, promise, configuration } = variant
+  const outcome = await check(tlc, join(directory, module), toBroken(readConfiguration(configuration), variant))
+  if (outcome.kind === 'refused' && outcome.properties.includes(promise)) {
+    console.log(`refused  ${says}: ${promise} (${summary(outcome.run)})`)
+    return true
+  }
+  console.log(`FAILED   ${says}: ${promise} was to be refused, but ${describe(outcome)}`)
+  return false
+}
+
+async function holds(tlc: Tlc, module: string, name: string): Promise<boolean> {
+  const outcome = await check(tlc, join(directory, module), readConfiguration(name))
   if (outcome.kind === 'holds') {
     console.log(`holds    ${name}: ${summary(outcome.run)}`)
     return true

@@ -53,13 +53,13 @@ export const variants: readonly Variant[] = [
     promise: 'HonestBound',
   },
   {
-    says: 'a held hold has no finalizer, and somebody deletes it',
+    says: 'a held hold has no finalizer, and an administrator deletes it',
     rule: 'GuardsHold',
     configuration: 'hands',
     promise: 'NoTwin',
   },
   {
-    says: 'a hold and its finalizer are removed by hand, and who takes the address does not look who shows it',
+    says: 'a hold and its finalizer are removed by hand, and the worker that takes the address does not look which claims show it',
     rule: 'ChecksShown',
     configuration: 'forced',
     promise: 'NoTwin',
@@ -71,7 +71,7 @@ export const variants: readonly Variant[] = [
     promise: 'HonestBound',
   },
   {
-    says: 'a choice is stored on a hold that was found, while somebody still takes it for a stray',
+    says: 'a choice is stored on a hold that was found, while another worker still takes it for a stray',
     rule: 'RenewsFound',
     configuration: 'stripped',
     promise: 'ChoiceHeld',
@@ -95,7 +95,7 @@ export const variants: readonly Variant[] = [
     promise: 'HonestPast',
   },
   {
-    says: 'a claim on its way out takes any report of its name that names nobody with it',
+    says: 'a claim on its way out takes any report of its name that names no owner with it',
     rule: 'SparesUnnamed',
     configuration: 'one-claim-arrivals',
     promise: 'OthersKept',
@@ -107,7 +107,7 @@ export const variants: readonly Variant[] = [
     promise: 'EventuallyTidy',
   },
   {
-    says: 'nobody looks for strays',
+    says: 'no worker looks for strays',
     rule: 'TidiesUp',
     configuration: 'liveness',
     promise: 'EventuallyTidy',
