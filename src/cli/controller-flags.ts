@@ -84,14 +84,14 @@ export const flags: readonly Flag[] = [
   },
   {
     flag: '--webhook-port <port>',
-    about: 'where reviews and conversions are answered; 0 for nowhere',
+    about: 'where webhooks and conversions are answered; 0 for nowhere',
     default: 9443,
     parse: text => parsePort('--webhook-port', text) || 'none',
   },
-  { flag: '--webhook-host <host>', about: 'the address to answer reviews on', default: '', shown: 'every one' },
+  { flag: '--webhook-host <host>', about: 'the address to answer webhooks on', default: '', shown: 'every one' },
   {
     flag: '--webhook-cert-dir <dir>',
-    about: 'where the certificate for reviews and its key lie',
+    about: 'where the certificate for webhooks and its key lie',
     default: join(tmpdir(), 'k8s-webhook-server', 'serving-certs'),
   },
   { flag: '--webhook-cert-name <file>', about: 'the certificate, in that directory', default: 'tls.crt' },
