@@ -56,7 +56,12 @@ export const flags: readonly Flag[] = [
     about: 'how to reach the cluster (default: the account of the pod, else what kubectl uses)',
   },
   { flag: '--context <name>', about: 'the context of the kubeconfig' },
-  { flag: '--desks <list>', about: `which desks to run: ${desksHelp}`, default: deskNames.join(',') },
+  {
+    flag: '--desks <list>',
+    about: `which desks to run: ${desksHelp}`,
+    default: deskNames.join(','),
+    shown: 'every one',
+  },
   {
     flag: '--namespace <namespace>',
     about: 'serve only claims and pools of this namespace',
