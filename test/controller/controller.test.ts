@@ -55,7 +55,7 @@ async function start(...args: [Parameters<typeof aReplica>[1]?]): Promise<Replic
 const claims = kindNamed('IPAddressClaim')
 
 describe('a controller with the roles that are shipped', () => {
-  test('binds a claim and takes its address back, and misses no right', async () => {
+  test('binds a claim and takes its address back, and misses no permission', async () => {
     const replica = await start()
     await replica.untilReady()
     const pool = aPool(home, 'vms', '10.1.0.0/24')
@@ -72,23 +72,22 @@ describe('a controller with the roles that are shipped', () => {
     expect(replica.lines.filter(({ level }) => level === 'error')).toEqual([])
   })
 
-  test('says which right is missing, does not lead meanwhile, and works when it was given', async () => {
+  test('says which permission is missing, does not lead meanwhile, and works when it was given', async () => {
     const role = (await installRoles(ground)).find(({ kind }) => kind === 'ClusterRole') ?? {}
     const rules = role.rules as { resources: string[] }[]
     await ground.apply({ ...role, rules: rules.filter(rule => !rule.resources.includes('ipaddressclaims/status')) })
     const replica = await start()
-    const line = await replica.said({ msg: 'a right is missing' })
+    const line = await replica.said({ msg: 'a permission is missing' })
     expect(line).toMatchObject({
       level: 'error',
       verb: 'patch',
       resource: 'ipaddressclaims.ipam.cluster.x-k8s.io/status',
       without: 'a claim does not say that it is bound, or why it waits',
     })
-    const { code, text } = await replica.readyz()
-    expect([code, text]).toEqual([
-      503,
-      'may not patch ipaddressclaims.ipam.cluster.x-k8s.io/status: without it, a claim does not say that it is bound, or why it waits\n',
-    ])
+    const reason =
+      'may not patch ipaddressclaims.ipam.cluster.x-k8s.io/status: without it, a claim does not say that it is bound, or why it waits'
+    await until('nothing else is missing', async () => (await replica.readyz()).text === `desk capi waits: ${reason}\n`)
+    expect((await replica.readyz()).code).toBe(503)
     expect(replica.lines.map(({ msg }) => msg)).not.toContain('leads')
     await installRoles(ground)
     await replica.untilReady()
@@ -111,7 +110,7 @@ describe('two replicas', () => {
     expect(await addressOf(ground.admin, claim)).toBe('10.2.0.1')
   })
 
-  test('the leader ends with a sentence when somebody takes its lease', async () => {
+  test('the leader ends with a sentence when its lease is taken', async () => {
     const leader = await start(quickLease)
     await leader.said({ msg: 'mooring controller is working' })
     const leases = kindNamed('Lease')
@@ -124,13 +123,13 @@ describe('two replicas', () => {
   })
 })
 
-describe('reviews', () => {
+describe('webhooks', () => {
   const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) }
   const pools = kindNamed('InClusterIPPool')
 
   function issue(directory: string) {
-    const authority = issueCA('review-ca', life)
-    const { certificate, key } = issueServerCertificate(authority, 'review', { dns: [], ips: ['127.0.0.1'] }, life)
+    const authority = issueCA('webhook-ca', life)
+    const { certificate, key } = issueServerCertificate(authority, 'webhook', { dns: [], ips: ['127.0.0.1'] }, life)
     mkdirSync(directory, { recursive: true })
     writeFileSync(join(directory, 'tls.key'), key)
     writeFileSync(join(directory, 'tls.crt'), certificate)
@@ -166,7 +165,7 @@ describe('reviews', () => {
     const first = issue(certificates)
     await standby.untilReady()
     await register(standby.ports.webhooks, first)
-    await until('the review is asked for', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
+    await until('the webhook is called', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
 
     const pool = aPool(home, 'old-and-new', '10.9.0.0/24')
     await ground.apply(pool)
@@ -181,7 +180,7 @@ describe('reviews', () => {
       return standby.lines.filter(({ msg }) => msg === 'reviews are answered with a new certificate').length === 2
     })
     await register(standby.ports.webhooks, second)
-    await until('the review is asked for', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
+    await until('the webhook is called', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
     await ground.remove(pool, toValidatingConfiguration(webhooks, nowhere), toMutatingConfiguration(webhooks, nowhere))
     await ground.apply(...definitionsOf([officeComponent]).map(withoutConversion))
   })
@@ -196,7 +195,7 @@ describe('reviews', () => {
 })
 
 describe('a controller for one namespace', () => {
-  test('works with rights in that namespace alone, and gives nobody an address that is held elsewhere', async () => {
+  test('works with permissions in that namespace alone, and gives no claim an address that is held elsewhere', async () => {
     const everywhere = await start()
     const pool = aGlobalPool('shared', '10.3.0.0/24')
     const theirs = aClaim(elsewhere, 'theirs', pool)
@@ -272,7 +271,7 @@ describe('diagnostics', () => {
     })
   }
 
-  test('are for whom the cluster allows that path', async () => {
+  test('are for users whom the cluster allows that path', async () => {
     const replica = await start({ profiling: true })
     const reader = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: home, name: 'reader' } }
     await ground.apply(reader)
