@@ -158,7 +158,7 @@ describe('webhooks', () => {
     const certificates = join(ground.directory, 'certificates')
     const standby = await start({ webhookPort: 0, webhookCertDir: certificates })
     const missing = `there is no certificate at ${join(certificates, 'tls.crt')}`
-    await standby.said({ msg: 'reviews cannot be answered', problem: missing })
+    await standby.said({ msg: 'webhooks cannot be served', problem: missing })
     await until('nothing else is missing', async () => (await standby.readyz()).text === `${missing}\n`)
 
     const bad = { ...aPool(home, 'bad'), spec: { addresses: ['10.9.0.1', '10.8.0.1'], prefix: 24 } }
@@ -177,7 +177,7 @@ describe('webhooks', () => {
 
     const second = issue(certificates)
     await until('it is renewed', () => {
-      return standby.lines.filter(({ msg }) => msg === 'reviews are answered with a new certificate').length === 2
+      return standby.lines.filter(({ msg }) => msg === 'webhooks are served with a new certificate').length === 2
     })
     await register(standby.ports.webhooks, second)
     await until('the webhook is called', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
