@@ -1,12 +1,14 @@
-// `npm run config`: writes `config/rbac`, `config/manager` and `config/webhook` from the table of desks.
+// `npm run config`: writes `config/rbac`, `config/manager`, `config/webhook` and tables of docs/reference/controller.md from
+// the table of desks.
 // `npm run config -- --print [--namespace NS] [--image IMAGE] [--watch NS] [--desks LIST] [--ca-bundle BASE64]`: all that is
 // applied to a cluster, definitions with their converter included, as one stream.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { parseDesks } from '../../src/cli/desks.ts'
+import { withMadeTables } from './controller-page.ts'
 import { type InstallOptions, plainInstall, toFiles, toInstallation, toYAML } from './manifests.ts'
 
 const { values } = parseArgs({
@@ -39,4 +41,7 @@ if (values.print) {
     writeFileSync(target, text)
     console.log(`config/${path}`)
   }
+  const page = fileURLToPath(new URL('../../docs/reference/controller.md', import.meta.url))
+  writeFileSync(page, withMadeTables(readFileSync(page, 'utf8'), options.desks))
+  console.log('docs/reference/controller.md')
 }

@@ -98,7 +98,7 @@ export function toRBAC(options: InstallOptions): Manifest[] {
       apiVersion: rbacVersion,
       kind: 'ClusterRole',
       metadata: named(options, 'metrics-reader'),
-      rules: [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }],
+      rules: metricsReaderRules,
     },
   ]
 }
@@ -216,6 +216,9 @@ export function toManager(options: InstallOptions): Manifest[] {
     },
   ]
 }
+
+/** For the account that scrapes metrics. */
+export const metricsReaderRules = [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }]
 
 const rbacVersion = 'rbac.authorization.k8s.io/v1'
 

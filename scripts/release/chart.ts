@@ -1,11 +1,17 @@
 // The chart as it is installed: the templates of `charts/mooring`, and beside them, in `made`, what other files of the
-// repository say already. Templates read it from there, so a right or a review stands in one place only.
+// repository say already. Templates read it from there, so a permission or a webhook stands in one place only.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseDocument } from 'yaml'
-import type { Manifest } from '../config/manifests.ts'
-import { plainInstall, toDefinitions, toRBAC, toWebhooks, toYAML } from '../config/manifests.ts'
+import { toMutatingConfiguration, toValidatingConfiguration } from '../../src/admission/registration.ts'
+import { deskNames } from '../../src/cli/desks.ts'
+import { type PermissionSet, permissionSets } from '../../src/cli/permissions.ts'
+import type { Component, Permission } from '../../src/controllers/component.ts'
+import { desks } from '../../src/controllers/desks.ts'
+import { officeComponent } from '../../src/controllers/office/component.ts'
+import { type Manifest, metricsReaderRules, plainInstall, toDefinitions, toYAML } from '../config/manifests.ts'
+import { rulesOf } from '../config/rules.ts'
 import { repository } from './repository.ts'
 
 export interface ChartFile {
@@ -24,7 +30,7 @@ export function readChart(version: string, image: string): ChartFile[] {
   return [...kept.map(file => stamped(file, version, image)), ...madeFiles()].sort((a, b) => (a.path < b.path ? -1 : 1))
 }
 
-/** The version stands in package.json, the image is chosen by who makes the release. */
+/** The version stands in package.json, desks in their table, and the image is chosen when a release is made. */
 function stamped({ path, text }: ChartFile, version: string, image: string): ChartFile {
   if (path === 'Chart.yaml') {
     const chart = parseDocument(text)
@@ -32,8 +38,14 @@ function stamped({ path, text }: ChartFile, version: string, image: string): Cha
     chart.set('appVersion', version)
     return { path, text: String(chart) }
   }
+  if (path === 'values.schema.json') {
+    const schema = JSON.parse(text) as { properties: { desks: { items: object } } }
+    schema.properties.desks.items = { enum: deskNames }
+    return { path, text: `${JSON.stringify(schema, null, 2)}\n` }
+  }
   if (path !== 'values.yaml') return { path, text }
   const values = parseDocument(text)
+  values.set('desks', values.createNode(deskNames))
   const { repository: name, tag, digest } = splitImage(image)
   values.setIn(['image', 'repository'], name)
   values.setIn(['image', 'tag'], tag === version ? '' : tag)
@@ -56,38 +68,52 @@ function madeFiles(): ChartFile[] {
       path: `made/crds/${nameOf(definition)}.yaml`,
       text: toYAML([definition]),
     })),
-    { path: 'made/rights.yaml', text: toYAML([rights()]) },
-    { path: 'made/reviews.yaml', text: toYAML([reviews()]) },
+    { path: 'made/permissions.yaml', text: toYAML([permissions()]) },
+    { path: 'made/webhooks.yaml', text: toYAML([webhooks()]) },
     { path: 'made/alerts.yaml', text: config('prometheus/alerts.yaml') },
     { path: 'made/dashboard.json', text: config('grafana/mooring.json') },
   ]
 }
 
-/** Rules by where they are needed. */
-function rights(): Manifest {
-  const everywhere = toRBAC(plainInstall)
-  const oneNamespace = toRBAC({ ...plainInstall, watchedNamespace: 'watched' })
+/** Rules of each part of the controller, by where they are needed. Those for seeing are there for a desk that is off, too. */
+function permissions(): Manifest {
+  const parts = new Map(permissionSets(desks, deskNames).map(set => [set.name, set.permissions]))
+  const ofPart = (name: string, isWanted: (permission: Permission) => boolean = () => true) =>
+    rulesByScope({ name, permissions: parts.get(name)?.filter(isWanted) ?? [] })
+  const ofDesk = (name: string) => ({
+    seeing: ofPart(name, ({ isForSeeing }) => isForSeeing),
+    working: ofPart(name, ({ isForSeeing }) => !isForSeeing),
+  })
   return {
-    everywhere: rulesOf(everywhere, 'ClusterRole', 'mooring-controller'),
-    cluster: rulesOf(oneNamespace, 'ClusterRole', 'mooring-controller'),
-    watched: rulesOf(oneNamespace, 'Role', 'mooring-controller'),
-    own: rulesOf(everywhere, 'Role', 'mooring-controller-lease'),
-    metricsReader: rulesOf(everywhere, 'ClusterRole', 'mooring-metrics-reader'),
+    office: ofPart(officeComponent.name),
+    desks: Object.fromEntries(deskNames.map(name => [name, ofDesk(name)])),
+    election: ofPart('election'),
+    diagnostics: ofPart('diagnostics'),
+    metricsReader: metricsReaderRules,
   }
 }
 
-function rulesOf(objects: readonly Manifest[], kind: string, name: string): unknown {
-  const role = objects.find(object => object.kind === kind && nameOf(object) === name)
-  if (!role) throw new Error(`there is no ${kind} ${name}`)
-  return role.rules
+function rulesByScope(set: PermissionSet) {
+  return {
+    cluster: rulesOf([set], ['cluster']),
+    watched: rulesOf([set], ['watched']),
+    own: rulesOf([set], ['own']),
+  }
 }
 
-function reviews(): Manifest {
-  const objects = toWebhooks(plainInstall)
-  const ofKind = (kind: string) => objects.find(object => object.kind === kind)?.webhooks ?? []
+function webhooks(): Manifest {
   return {
-    mutating: ofKind('MutatingWebhookConfiguration'),
-    validating: ofKind('ValidatingWebhookConfiguration'),
+    office: webhooksOf(officeComponent),
+    desks: Object.fromEntries(desks.map(desk => [desk.name, webhooksOf(desk)])),
+  }
+}
+
+/** As they stand in the two configurations; templates put in where the API server reaches them. */
+function webhooksOf({ webhooks }: Component) {
+  const registration = { address: { kind: 'service', namespace: '', name: '' } } as const
+  return {
+    mutating: toMutatingConfiguration(webhooks, registration).webhooks,
+    validating: toValidatingConfiguration(webhooks, registration).webhooks,
   }
 }
 

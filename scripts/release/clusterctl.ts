@@ -2,12 +2,13 @@
 // Cluster API that each series of releases keeps. Variables stand in flags only: clusterctl also reads the objects as they
 // are, to describe them, and a number that is a word until then is refused.
 
+import { deskNames } from '../../src/cli/desks.ts'
 import { type Manifest, toYAML } from '../config/manifests.ts'
 import { changeManager, isDeployment } from './deployment.ts'
 
 /** What a user of clusterctl may choose. Defaults are the ones of the command line. */
 export const variables = [
-  { flag: '--desks', name: 'MOORING_DESKS', value: 'capi' },
+  { flag: '--desks', name: 'MOORING_DESKS', value: deskNames.join(',') },
   { flag: '--log-level', name: 'MOORING_LOG_LEVEL', value: 'info' },
   // The names that Cluster API's own providers have for the same.
   { flag: '--diagnostics-address', name: 'CAPI_DIAGNOSTICS_ADDRESS', value: ':8443' },

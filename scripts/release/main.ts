@@ -13,5 +13,5 @@ const { values } = parseArgs({
 const { out, image } = values
 writeRelease({ out, ...(image !== undefined && { image }), say: line => console.log(line) })
 if (image === undefined) {
-  console.log(`The image is named ${plainInstall.image}, where nobody keeps one: give yours with --image.`)
+  console.log(`The image is named ${plainInstall.image}, where there is none: give yours with --image.`)
 }

@@ -51,7 +51,7 @@ export function writeRelease({ out, image = plainInstall.image, say = () => {} }
   }
 }
 
-/** Folders of `config` that people use as they are. */
+/** Folders of `config` that users take as they are. */
 const copied = ['samples', 'prometheus', 'grafana']
 
 function file(path: string, text: string) {

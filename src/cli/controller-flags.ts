@@ -56,7 +56,12 @@ export const flags: readonly Flag[] = [
     about: 'how to reach the cluster (default: the account of the pod, else what kubectl uses)',
   },
   { flag: '--context <name>', about: 'the context of the kubeconfig' },
-  { flag: '--desks <list>', about: `which desks to run: ${desksHelp}`, default: deskNames.join(',') },
+  {
+    flag: '--desks <list>',
+    about: `which desks to run: ${desksHelp}`,
+    default: deskNames.join(','),
+    shown: 'every one',
+  },
   {
     flag: '--namespace <namespace>',
     about: 'serve only claims and pools of this namespace',
@@ -84,14 +89,14 @@ export const flags: readonly Flag[] = [
   },
   {
     flag: '--webhook-port <port>',
-    about: 'where reviews and conversions are answered; 0 for nowhere',
+    about: 'where webhooks and conversions are answered; 0 for nowhere',
     default: 9443,
     parse: text => parsePort('--webhook-port', text) || 'none',
   },
-  { flag: '--webhook-host <host>', about: 'the address to answer reviews on', default: '', shown: 'every one' },
+  { flag: '--webhook-host <host>', about: 'the address to answer webhooks on', default: '', shown: 'every one' },
   {
     flag: '--webhook-cert-dir <dir>',
-    about: 'where the certificate for reviews and its key lie',
+    about: 'where the certificate for webhooks and its key lie',
     default: join(tmpdir(), 'k8s-webhook-server', 'serving-certs'),
   },
   { flag: '--webhook-cert-name <file>', about: 'the certificate, in that directory', default: 'tls.crt' },

@@ -1,18 +1,19 @@
-// `mooring controller`: the desks, in a cluster. Connects, checks that everything is there that it needs, answers reviews and
+// `mooring controller`: the desks, in a cluster. Connects, checks that everything is there that it needs, answers webhooks and
 // health, takes part in the election, and begins passes when it leads. A process that loses its lease ends, and is started
-// anew by whoever keeps it running: nothing of an earlier life is carried on.
+// anew by its Deployment: nothing of an earlier life is carried on.
 //
 //   connected --> checked --> elected --> working --told to stop--> passes end, lease given back, ended
 //                    |           '- webhooks are answered from the moment the caches are filled, leader or not
 //                    '- something that a desk needs is missing: logged, the desk waits, asked again every few seconds
 //
-// It is ready when the office works and so does one desk, or it stands by for the leader. A desk that waits is named in /readyz.
+// It is ready when the office has what it needs, and one desk has too (readiness.ts). A desk that waits is named in /readyz.
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { startWebhookServer } from '../admission/server.ts'
 import { type Assembled, assemble, componentsOf } from '../controllers/assemble.ts'
-import { desks } from '../controllers/desks.ts'
+import type { Desk } from '../controllers/desk.ts'
+import { desks as table } from '../controllers/desks.ts'
 import { Election } from '../kube/lease.ts'
 import { realClock } from '../runtime/clock.ts'
 import type { Domain } from '../runtime/domain.ts'
@@ -45,8 +46,9 @@ const clock = realClock
 export async function controller(
   options: ControllerOptions,
   write: (line: string) => void = line => process.stderr.write(line),
+  desks: readonly Desk[] = table,
 ): Promise<RunningController> {
-  const on = parseDesks(options.desks)
+  const on = parseDesks(options.desks, { desks })
   refuseOpenProfiles(options.insecureDiagnostics, options.profiling)
   refuseHastyLease(options)
   const tls = parseTLS({ minVersion: options.tlsMinVersion, cipherSuites: options.tlsCipherSuites })
@@ -59,7 +61,7 @@ export async function controller(
     state.isStopping = true
     for (const step of undo.splice(0).reverse()) await step()
   }
-  const parts = { options, on, connected, log, tls, undo }
+  const parts = { options, desks, on, connected, log, tls, undo }
   try {
     const checks = createChecks(parts)
     const { election, ended } = createElection(parts)
@@ -129,6 +131,8 @@ export async function controller(
 
 interface Parts {
   readonly options: ControllerOptions
+  /** Every desk there is. */
+  readonly desks: readonly Desk[]
   /** Names of the desks that are on. */
   readonly on: readonly string[]
   readonly connected: Connected
@@ -147,7 +151,7 @@ function runInBackground(undo: Parts['undo'], run: (signal: AbortSignal) => Prom
   })
 }
 
-function createChecks({ options, on, connected, log }: Parts): StartUpChecks {
+function createChecks({ options, desks, on, connected, log }: Parts): StartUpChecks {
   const kinds = componentsOf(desks, on).flatMap(({ name, kinds }) => kinds.map(kind => ({ of: name, ...kind })))
   const permissions = singlePermissions({
     sets: permissionSets(desks, on),
@@ -159,10 +163,10 @@ function createChecks({ options, on, connected, log }: Parts): StartUpChecks {
   return new StartUpChecks({ client: connected.client, served: connected.served, clock, log, kinds, permissions })
 }
 
-/** Resolves when the office, the election and at least one desk have what they need. */
+/** Resolves when the office and the election have what they need, and one desk has no fault. */
 async function canWork(checks: StartUpChecks, on: readonly string[], signal: AbortSignal): Promise<void> {
   for (const part of ['office', 'election']) await checks.passed([part], signal)
-  await checks.passed(on, signal)
+  await checks.oneWithoutFault(on, signal)
 }
 
 function createElection({ options, connected, log }: Parts): { election?: Election; ended: Promise<Failure> } {
@@ -197,7 +201,8 @@ interface ServedWebhooks {
   readonly certificate?: CertificateFiles
 }
 
-async function answerWebhooks({ options, on, log, tls, undo }: Parts, assembled: Assembled): Promise<ServedWebhooks> {
+async function answerWebhooks(parts: Parts, assembled: Assembled): Promise<ServedWebhooks> {
+  const { options, desks, on, log, tls, undo } = parts
   const { webhookHost: host, webhookPort: port } = options
   if (port === 'none') return {}
   const conversions = componentsOf(desks, on).flatMap(component => component.conversions)

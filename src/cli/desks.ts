@@ -1,20 +1,29 @@
 // Which desks run: what `--desks` says, judged by the table of desks.
 
-import { desks } from '../controllers/desks.ts'
+import type { Desk } from '../controllers/desk.ts'
+import { desks as table } from '../controllers/desks.ts'
 import { exitCodes, Failure } from './failure.ts'
 
-export const deskNames: readonly string[] = desks.map(({ name }) => name)
+export const deskNames: readonly string[] = table.map(({ name }) => name)
 
 /** The flag's text, from the table: `capi (IPAddressClaims of Cluster API get an IPAddress)`. */
-export const desksHelp: string = desks.map(({ name, about }) => `${name} (${about})`).join(', ')
+export const desksHelp: string = table.map(({ name, about }) => `${name} (${about})`).join(', ')
 
-/** `none` is for `mooring up`: the API server alone. */
-export function parseDesks(list: string, isNoneAllowed = false): readonly string[] {
+export interface ParseDesksOptions {
+  /** `none` is for `mooring up`: the API server alone. */
+  readonly isNoneAllowed?: boolean
+  /** Which desks there are: those of the table, unless told otherwise. */
+  readonly desks?: readonly Pick<Desk, 'name'>[]
+}
+
+export function parseDesks(list: string, options: ParseDesksOptions = {}): readonly string[] {
+  const { isNoneAllowed = false, desks = table } = options
   if (isNoneAllowed && list === 'none') return []
   const names = [...new Set(list.split(','))]
-  const unknown = names.filter(name => !deskNames.includes(name))
+  const there = desks.map(({ name }) => name)
+  const unknown = names.filter(name => !there.includes(name))
   if (unknown.length === 0) return names
-  const known = isNoneAllowed ? [...deskNames, 'none'] : deskNames
+  const known = isNoneAllowed ? [...there, 'none'] : there
   throw new Failure(
     exitCodes.usage,
     `--desks does not know ${unknown.map(name => JSON.stringify(name)).join(', ')}`,

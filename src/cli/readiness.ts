@@ -1,29 +1,30 @@
 // Whether the process is ready, and which of its desks work: as `/readyz` tells it, and `/readyz/<desk>` for one desk.
 //
 // One desk that waits does not make the process unready: it would take the webhooks of all the others out of service. So a
-// process is ready when the office has what it needs, and one desk too.
+// process is ready when the office has what it needs, and one desk too. A desk whose kinds are not installed has no fault: the
+// product that brings them may come later, and pools are checked by their webhooks until then.
 
 import type { Domain } from '../runtime/domain.ts'
 import type { Page } from './listen.ts'
 
 export interface Readiness {
   readonly isReady: boolean
-  /** Why not; or, of a process that is ready, which desks wait and what for. */
+  /** Why it is not ready; if it is, which desks wait, and what for. */
   readonly lines: readonly string[]
 }
 
-type Told = Pick<Domain, 'name' | 'reasons'>
+type Told = Pick<Domain, 'name' | 'reasons' | 'faults'>
 
 /** The office is the first of the domains; `problems` are those of the process itself. */
 export function readinessOf([office, ...desks]: readonly Told[], problems: readonly string[]): Readiness {
-  const waiting = desks.filter(desk => desk.reasons().length > 0)
   const general = [...problems, ...(office?.reasons() ?? [])]
-  const isStuck = desks.length > 0 && waiting.length === desks.length
   if (general.length > 0) return { isReady: false, lines: general }
-  return { isReady: !isStuck, lines: waiting.flatMap(deskLines) }
+  const waiting = desks.filter(desk => desk.reasons().length > 0)
+  const isAtFault = waiting.some(desk => desk.faults().length > 0)
+  return { isReady: !isAtFault || waiting.length < desks.length, lines: waiting.flatMap(deskLines) }
 }
 
-const deskLines = ({ name, reasons }: Told): string[] => reasons().map(reason => `desk ${name} waits: ${reason}`)
+const deskLines = (desk: Told): string[] => desk.reasons().map(reason => `desk ${desk.name} waits: ${reason}`)
 
 export function healthPage(path: string, readiness: () => Readiness, domains: readonly Told[]): Page | undefined {
   if (path === '/healthz' || path === '/livez') return { body: 'ok' }

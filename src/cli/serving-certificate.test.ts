@@ -10,7 +10,7 @@ const clock = new VirtualClock()
 const authority = issueCA('ca', { notBefore: new Date(clock.now() - day), notAfter: new Date(clock.now() + 90 * day) })
 const issue = (days: number) => {
   const life = { notBefore: new Date(clock.now() - day), notAfter: new Date(clock.now() + days * day) }
-  return issueServerCertificate(authority, 'review', { dns: ['review'], ips: [] }, life)
+  return issueServerCertificate(authority, 'webhook', { dns: ['webhook'], ips: [] }, life)
 }
 const [first, second, ended] = [issue(30), issue(60), issue(-0.5)]
 
@@ -32,7 +32,7 @@ function aStory() {
   return { clock, files, served, followed, stop }
 }
 
-describe('the certificate for reviews', () => {
+describe('the certificate for webhooks', () => {
   test('may come later than the process, and its parts one by one', async () => {
     const { clock, files, served, followed } = aStory()
     expect(followed.problem).toBe('there is no certificate at /certs/tls.crt')

@@ -1,4 +1,4 @@
-// The certificate that reviews are answered with, as files that somebody else renews (cert-manager, through a Secret). They
+// The certificate that webhooks are served with, as files that cert-manager renews through a Secret, or the administrator. They
 // may come later than the process, change at any time, and be half written: they are read again and again, and what does
 // not fit together is not used.
 
@@ -20,7 +20,7 @@ export interface CertificateFilesOptions {
 }
 
 export interface CertificateFiles {
-  /** Why no review can be answered; undefined when nothing is wrong. */
+  /** Why no webhook can be answered; undefined when nothing is wrong. */
   readonly problem: string | undefined
   /** When the one that is served ends; undefined while there is none. */
   readonly endsAtMs: number | undefined
@@ -51,10 +51,10 @@ export function createCertificateFiles(options: CertificateFilesOptions): Certif
       onChange(served)
       const { subjectAltName, validTo } = new X509Certificate(served.certificate)
       endsAtMs = Date.parse(validTo)
-      log.info('reviews are answered with a new certificate', { names: subjectAltName, until: validTo })
+      log.info('webhooks are served with a new certificate', { names: subjectAltName, until: validTo })
     }
     if (problem !== undefined && problem !== before) {
-      log.error('reviews cannot be answered', { problem, advice })
+      log.error('webhooks cannot be served', { problem, advice })
     }
   }
 
@@ -75,7 +75,7 @@ export function createCertificateFiles(options: CertificateFilesOptions): Certif
 }
 
 const advice =
-  'Mount the Secret with tls.crt and tls.key there, name its place with --webhook-cert-dir, or give --webhook-port 0 if nobody asks for reviews.'
+  'Mount the Secret with tls.crt and tls.key there, name its place with --webhook-cert-dir, or give --webhook-port 0 if no webhook is registered.'
 
 interface Found {
   readonly certificate?: ServingCertificate

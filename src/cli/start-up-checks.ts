@@ -1,12 +1,14 @@
 // Is everything there that each part of the controller needs: kinds, and permissions? Asked before its first pass and until
 // nothing is missing; each thing that is missing is logged once, with what to do about it, and once more when it is available.
-// A desk that lacks something it needs waits; the others work. A process in which no desk can work does not stand for election.
+// A desk that lacks something it needs waits; the others work. A process in which every desk has a fault does not stand for
+// election.
 
 import type { UsedKind } from '../controllers/component.ts'
 import { isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import { defineKind, type Kind, type KubeObject, nameOfKind } from '../kube/object.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
+import type { WaitFor } from '../runtime/domain.ts'
 import { Waiters } from '../runtime/waiters.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { nameOfResource, type SinglePermission } from './permissions.ts'
@@ -35,13 +37,15 @@ export interface Lack {
   readonly sentence: string
   readonly fields: Readonly<Record<string, unknown>>
   readonly isNeeded: boolean
+  /** False for a kind that is not installed: the product that brings it may come later. */
+  readonly isFault: boolean
   /** As it stands in `/readyz`. */
   readonly reason: string
 }
 
 /** What is missing is asked for again, and nothing else. */
 const askAgainMs = 2_000
-/** A permission that was taken away later is noticed by whoever needs it; this is for who looks at `/readyz`. */
+/** A permission that was taken away later is noticed by the desk that needs it; this is for the lines of `/readyz`. */
 const lookAgainMs = 10 * 60_000
 /** Questions under way at once. */
 const questionsMax = 8
@@ -62,14 +66,26 @@ export class StartUpChecks {
     return this.#lacks.filter(isOfPart).map(({ reason }) => reason)
   }
 
+  /** Those of the reasons that are faults. */
+  faults(part: string): string[] {
+    const reasons = this.reasons(part)
+    const harmless = new Set((this.#lacks ?? []).filter(({ isFault }) => !isFault).map(({ reason }) => reason))
+    return reasons.filter(reason => !harmless.has(reason))
+  }
+
   /** Resolves when everything that one of these parts needs is there; rejects when the signal is aborted before. */
-  async passed(parts: readonly string[], signal: AbortSignal, onWaiting?: (reasons: string[]) => void): Promise<void> {
-    for (;;) {
-      const reasons = parts.map(part => this.reasons(part))
-      if (reasons.some(list => list.length === 0)) return
-      if (this.#lacks !== undefined) onWaiting?.(reasons.flat())
+  async passed(parts: readonly string[], signal: AbortSignal, waitFor?: WaitFor): Promise<void> {
+    while (parts.every(part => this.reasons(part).length > 0)) {
+      const reasons = parts.flatMap(part => this.reasons(part))
+      const faults = parts.flatMap(part => this.faults(part))
+      if (this.#lacks !== undefined) waitFor?.(reasons, faults)
       await this.#changed.until(false, signal)
     }
+  }
+
+  /** Resolves when one of these parts has no fault; rejects when the signal is aborted before. */
+  async oneWithoutFault(parts: readonly string[], signal: AbortSignal): Promise<void> {
+    while (parts.every(part => this.faults(part).length > 0)) await this.#changed.until(false, signal)
   }
 
   /** Looks again and again until the signal is aborted. */
@@ -106,6 +122,7 @@ export class StartUpChecks {
         advice: `It comes with ${comesWith}.`,
       },
       isNeeded,
+      isFault: served.length > 0,
       reason: `${name} ${what}: it comes with ${comesWith}`,
     }
   }
@@ -136,6 +153,7 @@ export class StartUpChecks {
         advice: 'Apply the roles of config/rbac that belong to this version.',
       },
       isNeeded,
+      isFault: true,
       reason: `may not ${verb} ${what}${where}: without it, ${without}`,
     }
   }
@@ -189,6 +207,7 @@ function toUnanswered(error: unknown): Lack {
     sentence: 'the API server does not say what is there',
     fields: { error: describeError(error), advice },
     isNeeded: true,
+    isFault: true,
     reason: `the API server does not say what is there: ${describeError(error)}`,
   }
 }

@@ -42,7 +42,7 @@ export interface Running {
 export async function up(options: UpOptions, print: (line: string) => void): Promise<Running> {
   const listen = parseHostPort('--listen', options.listen)
   const dashboard = parseHostPort('--dashboard', options.dashboard)
-  const on = parseDesks(options.desks, true)
+  const on = parseDesks(options.desks, { isNoneAllowed: true })
   const data = resolve(options.data)
   const kubeconfig = resolve(options.kubeconfig ?? join(data, 'kubeconfig'))
   let fail: (error: unknown) => void = () => {}

@@ -9,7 +9,7 @@ import type { Discovery } from '../kube/discovery.ts'
 import { createRecorder, type Recorder } from '../kube/events.ts'
 import type { Kind, KubeObject } from '../kube/object.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Domain } from '../runtime/domain.ts'
+import type { Domain, WaitFor } from '../runtime/domain.ts'
 import { Manager, type ManagerState } from '../runtime/manager.ts'
 import type { Random } from '../runtime/random.ts'
 import type { CancelReason } from '../runtime/retry-policy.ts'
@@ -40,11 +40,7 @@ export interface AssembleOptions {
   /** What the passes of every desk wait for, besides complete caches: to be the leader. */
   readonly admitted?: (signal: AbortSignal) => Promise<void>
   /** What the passes of one component wait for: its kinds and permissions. */
-  readonly checked?: (
-    component: string,
-    signal: AbortSignal,
-    waitFor: (reasons: readonly string[]) => void,
-  ) => Promise<void>
+  readonly checked?: (component: string, signal: AbortSignal, waitFor: WaitFor) => Promise<void>
   /** Objects of the caches cannot be changed: for tests and the demo. */
   readonly isFrozen?: boolean
 }

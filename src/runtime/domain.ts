@@ -19,6 +19,8 @@ export interface Source {
   synced(signal: AbortSignal): Promise<void>
   /** Why the view cannot be believed now, in a sentence. */
   problem?(): string | undefined
+  /** False while the server does not have what is to be viewed. */
+  readonly isInstalled?: boolean
   /** Calls `changed` whenever `problem` may answer something else than before. */
   onProblemChange?(changed: () => void): void
   stop(reason: CancelReason): Promise<void>
@@ -39,8 +41,11 @@ export interface DomainOptions {
    * Resolves when the domain may begin: its permissions are there. While it waits and knows what for, it says so with
    * `waitFor`; until then the domain counts as starting, and `Manager.start` waits for it.
    */
-  readonly admitted?: (signal: AbortSignal, waitFor: (reasons: readonly string[]) => void) => Promise<void>
+  readonly admitted?: (signal: AbortSignal, waitFor: WaitFor) => Promise<void>
 }
+
+/** Faults are those of the reasons that are faults (see `Domain.faults`): all of them, unless told otherwise. */
+export type WaitFor = (reasons: readonly string[], faults?: readonly string[]) => void
 
 export interface Domain {
   readonly name: string
@@ -56,6 +61,11 @@ export interface Domain {
    * is not among them: a replica that stands by lacks nothing.
    */
   reasons(): string[]
+  /**
+   * Those of the reasons that the administrator has to do something about. That a kind is not installed is none of them:
+   * the cluster has no use for it, or it comes later.
+   */
+  faults(): string[]
 }
 
 export interface SourceOptions {
@@ -86,6 +96,7 @@ export interface DomainParts {
 interface Lack {
   readonly reason: string
   readonly isKnown: boolean
+  readonly isFault: boolean
 }
 
 export class ManagedDomain implements Domain {
@@ -99,6 +110,7 @@ export class ManagedDomain implements Domain {
   #isAdmitted: boolean
   /** What `admitted` says it waits for. */
   #awaited: readonly string[] = []
+  #awaitedFaults: readonly string[] = []
   #hasWorked = false
 
   constructor(name: string, options: DomainOptions, parts: DomainParts) {
@@ -129,11 +141,17 @@ export class ManagedDomain implements Domain {
     return this.#lacks().map(({ reason }) => reason)
   }
 
+  faults(): string[] {
+    const lacks = this.#lacks()
+    return lacks.filter(({ isFault }) => isFault).map(({ reason }) => reason)
+  }
+
   /** Asks for its own admission; `changed` is called when more is known about it. */
   async admit(signal: AbortSignal, changed: () => void): Promise<void> {
     try {
-      await this.#options.admitted?.(signal, reasons => {
+      await this.#options.admitted?.(signal, (reasons, faults = reasons) => {
         this.#awaited = reasons
+        this.#awaitedFaults = faults
         changed()
       })
       this.#isAdmitted = true
@@ -144,6 +162,7 @@ export class ManagedDomain implements Domain {
         error: describeError(error),
       })
       this.#awaited = [`${this.name} could not be admitted: ${describeError(error)}`]
+      this.#awaitedFaults = this.#awaited
     }
     changed()
   }
@@ -178,12 +197,15 @@ export class ManagedDomain implements Domain {
     const lacks: Lack[] = []
     for (const need of this.#options.needs ?? []) {
       if (need.reasons().length === 0) continue
-      lacks.push({ reason: `${need.name} does not work`, isKnown: need.state === 'waiting' })
+      const isFault = need.faults().length > 0
+      lacks.push({ reason: `${need.name} does not work`, isKnown: need.state === 'waiting', isFault })
     }
     if (!this.#isAdmitted && this.#awaited.length === 0) {
-      lacks.push({ reason: `${this.name} is not admitted yet`, isKnown: false })
+      lacks.push({ reason: `${this.name} is not admitted yet`, isKnown: false, isFault: true })
     } else if (!this.#isAdmitted) {
-      for (const reason of this.#awaited) lacks.push({ reason, isKnown: true })
+      for (const reason of this.#awaited) {
+        lacks.push({ reason, isKnown: true, isFault: this.#awaitedFaults.includes(reason) })
+      }
     }
     for (const [followed, { isNeeded }] of this.#sources) lacks.push(...lacksOf(followed, isNeeded))
     return lacks
@@ -192,9 +214,11 @@ export class ManagedDomain implements Domain {
 
 function lacksOf({ source, hasSynced }: FollowedSource, isNeeded: boolean | 'at first'): Lack[] {
   const problem = source.problem?.()
-  if (problem === undefined) return hasSynced ? [] : [{ reason: `${source.name} is not listed yet`, isKnown: false }]
+  if (problem === undefined) {
+    return hasSynced ? [] : [{ reason: `${source.name} is not listed yet`, isKnown: false, isFault: true }]
+  }
   const isMissed = isNeeded === 'at first' ? !hasSynced : isNeeded
-  return isMissed ? [{ reason: problem, isKnown: true }] : []
+  return isMissed ? [{ reason: problem, isKnown: true, isFault: source.isInstalled !== false }] : []
 }
 
 function stateOf(lacks: readonly Lack[], isAdmitted: boolean): DomainState {

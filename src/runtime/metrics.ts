@@ -36,6 +36,14 @@ export interface Measured {
 export interface MeasuredDomain {
   readonly name: string
   readonly state: DomainState
+  faults(): readonly string[]
+}
+
+/** A desk that waits for nothing but a kind that is not installed has no fault, and no alert is about it. */
+const deskStates = ['working', 'waiting', 'not installed'] as const
+
+function deskStateOf(domain: MeasuredDomain): string {
+  return domain.state === 'waiting' && domain.faults().length === 0 ? 'not installed' : domain.state
 }
 
 export function measureRuntime(
@@ -69,11 +77,13 @@ export function measureRuntime(
     'How long the key that has been ready for longest has waited.',
     queue => queue.oldestMs() / 1000,
   )
-  metrics.gauge('mooring_desk_state', '1 for the state a desk is in: it works, or waits for what it lacks.', () => ({
+  const about = '1 for the state of a desk: it works, waits for what it lacks, or its kinds are not installed.'
+  metrics.gauge('mooring_desk_state', about, () => ({
     labels: ['desk', 'state'],
-    samples: domains.flatMap(({ name, state }) =>
-      (['working', 'waiting'] as const).map((one): Sample => [[name, one], Number(one === state)]),
-    ),
+    samples: domains.flatMap(domain => {
+      const state = deskStateOf(domain)
+      return deskStates.map((one): Sample => [[domain.name, one], Number(one === state)])
+    }),
   }))
   return {
     added(controller) {

@@ -4,11 +4,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { plainInstall, toInstallation, toYAML } from '../../scripts/config/manifests.ts'
 import { toComponents, toMetadata, variables } from '../../scripts/release/clusterctl.ts'
 import { releaseVersion, writeRelease } from '../../scripts/release/write.ts'
 import { flags } from '../../src/cli/controller-flags.ts'
+import { deskNames } from '../../src/cli/desks.ts'
 import type { Manifest } from '../install/manifests.ts'
 
 const objects = toInstallation(plainInstall) as unknown as Manifest[]
@@ -73,7 +74,7 @@ describe('an installation', () => {
     }
   })
 
-  test('sends reviews to a Service that exists, and certifies its name', () => {
+  test('sends webhooks to a Service that exists, and certifies its name', () => {
     const services = ofKind('Service').map(({ metadata }) => metadata.name)
     const configurations = [...ofKind('ValidatingWebhookConfiguration'), ...ofKind('MutatingWebhookConfiguration')]
     expect(configurations).toHaveLength(2)
@@ -91,7 +92,7 @@ describe('an installation', () => {
     expect(JSON.stringify(ofKind('Deployment'))).toContain(`"secretName":"${secretName}"`)
   })
 
-  test('runs as nobody in particular and may write nothing', () => {
+  test('runs as a user without privileges and may write nothing', () => {
     const { replicas, template } = the('Deployment').spec as { replicas: number; template: { spec: PodSpec } }
     const { securityContext, containers } = template.spec
     expect(replicas).toBe(2)
@@ -108,6 +109,13 @@ describe('an installation', () => {
     }
   })
 })
+
+interface Desk {
+  seeing: Record<string, unknown[]>
+  working: Record<string, unknown[]>
+}
+
+type Webhooks = Record<'mutating' | 'validating', { name: string }[]>
 
 interface PodSpec {
   securityContext: unknown
@@ -194,6 +202,37 @@ describe('a release', () => {
 
   test('runs the image of its own version, unless told', () => {
     expect(plainInstall.image.endsWith(`:${releaseVersion()}`)).toBe(true)
+  })
+
+  test('has a chart that knows every desk of the table, and runs all of them', () => {
+    const chart = (path: string) => readFileSync(join(out, 'charts/mooring', path), 'utf8')
+    expect(parse(chart('values.yaml')).desks).toEqual(deskNames)
+    expect(JSON.parse(chart('values.schema.json')).properties.desks.items).toEqual({ enum: deskNames })
+  })
+
+  test('has a chart with the rules and webhooks of each part apart', () => {
+    const made = (path: string) => parse(readFileSync(join(out, 'charts/mooring/made', path), 'utf8'))
+    const { office, desks, election, diagnostics, metricsReader } = made('permissions.yaml')
+    const parts = [
+      office,
+      election,
+      diagnostics,
+      ...Object.values<Desk>(desks).flatMap(desk => [desk.seeing, desk.working]),
+    ]
+    const rules = parts.flatMap(part => Object.values<unknown[]>(part)).flat()
+    const texts = (list: readonly unknown[]) => [...new Set(list.map(rule => JSON.stringify(rule)))].toSorted()
+    const roles = [...ofKind('ClusterRole'), ...ofKind('Role')].flatMap(role => role.rules as unknown[])
+    expect(texts([...rules, ...metricsReader])).toEqual(texts(roles))
+    const webhooks = made('webhooks.yaml')
+    expect(Object.keys(webhooks.desks)).toEqual(deskNames)
+    for (const type of ['mutating', 'validating'] as const) {
+      const [first = ''] = type.toUpperCase()
+      const kind = `${first}${type.slice(1)}WebhookConfiguration`
+      const names = [webhooks.office, ...Object.values<Webhooks>(webhooks.desks)].flatMap(
+        (part: Webhooks) => part[type],
+      )
+      expect(names.map(({ name }) => name)).toEqual((the(kind).webhooks as { name: string }[]).map(({ name }) => name))
+    }
   })
 
   test('runs the image it was told', () => {

@@ -55,7 +55,7 @@ async function start(...args: [Parameters<typeof aReplica>[1]?]): Promise<Replic
 const claims = kindNamed('IPAddressClaim')
 
 describe('a controller with the roles that are shipped', () => {
-  test('binds a claim and takes its address back, and misses no right', async () => {
+  test('binds a claim and takes its address back, and misses no permission', async () => {
     const replica = await start()
     await replica.untilReady()
     const pool = aPool(home, 'vms', '10.1.0.0/24')
@@ -84,12 +84,11 @@ describe('a controller with the roles that are shipped', () => {
       resource: 'ipaddressclaims.ipam.cluster.x-k8s.io/status',
       without: 'a claim does not say that it is bound, or why it waits',
     })
-    const { code, text } = await replica.readyz()
-    expect([code, text]).toEqual([
-      503,
-      'may not patch ipaddressclaims.ipam.cluster.x-k8s.io/status: without it, a claim does not say that it is bound, or why it waits\n',
-    ])
-    expect(replica.lines.map(({ msg }) => msg)).not.toContain('became leader')
+    const reason =
+      'may not patch ipaddressclaims.ipam.cluster.x-k8s.io/status: without it, a claim does not say that it is bound, or why it waits'
+    await until('nothing else is missing', async () => (await replica.readyz()).text === `desk capi waits: ${reason}\n`)
+    expect((await replica.readyz()).code).toBe(503)
+    expect(replica.lines.map(({ msg }) => msg)).not.toContain('leads')
     await installRoles(ground)
     await replica.untilReady()
     await replica.said({ msg: 'mooring controller is working' })
@@ -102,7 +101,7 @@ describe('two replicas', () => {
     await first.said({ msg: 'mooring controller is working' })
     const second = await start()
     await second.untilReady()
-    expect(second.lines.map(({ msg }) => msg)).not.toContain('became leader')
+    expect(second.lines.map(({ msg }) => msg)).not.toContain('leads')
     await first.stop()
     await second.said({ msg: 'mooring controller is working' })
     const pool = aPool(home, 'handed-over', '10.2.0.0/24')
@@ -111,7 +110,7 @@ describe('two replicas', () => {
     expect(await addressOf(ground.admin, claim)).toBe('10.2.0.1')
   })
 
-  test('the leader ends with a sentence when somebody takes its lease', async () => {
+  test('the leader ends with a sentence when its lease is taken', async () => {
     const leader = await start(quickLease)
     await leader.said({ msg: 'mooring controller is working' })
     const leases = kindNamed('Lease')
@@ -124,13 +123,13 @@ describe('two replicas', () => {
   })
 })
 
-describe('reviews', () => {
+describe('webhooks', () => {
   const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) }
   const pools = kindNamed('InClusterIPPool')
 
   function issue(directory: string) {
-    const authority = issueCA('review-ca', life)
-    const { certificate, key } = issueServerCertificate(authority, 'review', { dns: [], ips: ['127.0.0.1'] }, life)
+    const authority = issueCA('webhook-ca', life)
+    const { certificate, key } = issueServerCertificate(authority, 'webhook', { dns: [], ips: ['127.0.0.1'] }, life)
     mkdirSync(directory, { recursive: true })
     writeFileSync(join(directory, 'tls.key'), key)
     writeFileSync(join(directory, 'tls.crt'), certificate)
@@ -159,14 +158,14 @@ describe('reviews', () => {
     const certificates = join(ground.directory, 'certificates')
     const standby = await start({ webhookPort: 0, webhookCertDir: certificates })
     const missing = `there is no certificate at ${join(certificates, 'tls.crt')}`
-    await standby.said({ msg: 'reviews cannot be answered', problem: missing })
+    await standby.said({ msg: 'webhooks cannot be served', problem: missing })
     await until('nothing else is missing', async () => (await standby.readyz()).text === `${missing}\n`)
 
     const bad = { ...aPool(home, 'bad'), spec: { addresses: ['10.9.0.1', '10.8.0.1'], prefix: 24 } }
     const first = issue(certificates)
     await standby.untilReady()
     await register(standby.ports.webhooks, first)
-    await until('the review is asked for', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
+    await until('the webhook is called', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
 
     const pool = aPool(home, 'old-and-new', '10.9.0.0/24')
     await ground.apply(pool)
@@ -178,10 +177,10 @@ describe('reviews', () => {
 
     const second = issue(certificates)
     await until('it is renewed', () => {
-      return standby.lines.filter(({ msg }) => msg === 'reviews are answered with a new certificate').length === 2
+      return standby.lines.filter(({ msg }) => msg === 'webhooks are served with a new certificate').length === 2
     })
     await register(standby.ports.webhooks, second)
-    await until('the review is asked for', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
+    await until('the webhook is called', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
     await ground.remove(pool, toValidatingConfiguration(webhooks, nowhere), toMutatingConfiguration(webhooks, nowhere))
     await ground.apply(...definitionsOf([officeComponent]).map(withoutConversion))
   })
@@ -196,7 +195,7 @@ describe('reviews', () => {
 })
 
 describe('a controller for one namespace', () => {
-  test('works with rights in that namespace alone, and gives nobody an address that is held elsewhere', async () => {
+  test('works with permissions in that namespace alone, and gives no claim an address that is held elsewhere', async () => {
     const everywhere = await start()
     const pool = aGlobalPool('shared', '10.3.0.0/24')
     const theirs = aClaim(elsewhere, 'theirs', pool)
@@ -272,7 +271,7 @@ describe('diagnostics', () => {
     })
   }
 
-  test('are for whom the cluster allows that path', async () => {
+  test('are for users whom the cluster allows that path', async () => {
     const replica = await start({ profiling: true })
     const reader = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: home, name: 'reader' } }
     await ground.apply(reader)

@@ -134,6 +134,7 @@ const builtIn: readonly (readonly [kind: string, group: string, plural: string, 
   ['IPAddressClaim', 'ipam.cluster.x-k8s.io', 'ipaddressclaims', true],
   ['IPAddress', 'ipam.cluster.x-k8s.io', 'ipaddresses', true],
   ['Cluster', 'cluster.x-k8s.io', 'clusters', true],
+  ['Buoy', 'example.org', 'buoys', true],
 ]
 
 const versions: Readonly<Record<string, string>> = {

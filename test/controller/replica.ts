@@ -2,6 +2,9 @@
 
 import { controller, type RunningController } from '../../src/cli/controller.ts'
 import type { ControllerOptions } from '../../src/cli/controller-flags.ts'
+import { deskNames } from '../../src/cli/desks.ts'
+import type { Desk } from '../../src/controllers/desk.ts'
+import { desks as table } from '../../src/controllers/desks.ts'
 import { until } from './ground.ts'
 
 export interface Line {
@@ -14,7 +17,8 @@ export interface Replica extends RunningController {
   readonly lines: readonly Line[]
   /** The first line with these fields, as soon as it is written. */
   said(fields: Readonly<Record<string, unknown>>): Promise<Line>
-  readyz(): Promise<{ code: number; text: string }>
+  /** Of the process, or of one desk: `/capi`. */
+  readyz(path?: string): Promise<{ code: number; text: string }>
   untilReady(): Promise<void>
 }
 
@@ -27,11 +31,11 @@ const lease = {
   leaderElectRetryPeriod: 200,
 } as const
 
-/** For who wants to see it lost. */
+/** For a test in which it is lost. */
 export const quickLease = { leaderElectLeaseDuration: 3_000, leaderElectRenewDeadline: 2_000 } as const
 
 const plain: Omit<ControllerOptions, 'kubeconfig'> = {
-  desks: 'capi',
+  desks: deskNames.join(','),
   namespace: '',
   watchFilter: '',
   leaderElect: true,
@@ -52,13 +56,18 @@ const plain: Omit<ControllerOptions, 'kubeconfig'> = {
   idle: {},
 }
 
-export async function aReplica(kubeconfig: string, options: Partial<ControllerOptions> = {}): Promise<Replica> {
+export async function aReplica(
+  kubeconfig: string,
+  options: Partial<ControllerOptions> = {},
+  desks: readonly Desk[] = table,
+): Promise<Replica> {
   const lines: Line[] = []
-  const running = await controller({ ...plain, kubeconfig, ...options }, line => lines.push(JSON.parse(line) as Line))
+  const write = (line: string) => lines.push(JSON.parse(line) as Line)
+  const running = await controller({ ...plain, kubeconfig, ...options }, write, desks)
   const find = (fields: Readonly<Record<string, unknown>>) =>
     lines.find(line => Object.entries(fields).every(([name, value]) => line[name] === value))
-  const readyz = async () => {
-    const answer = await fetch(`http://127.0.0.1:${running.ports.health}/readyz`)
+  const readyz = async (path = '') => {
+    const answer = await fetch(`http://127.0.0.1:${running.ports.health}/readyz${path}`)
     return { code: answer.status, text: await answer.text() }
   }
   return {

@@ -3,14 +3,17 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { capiWebhooks } from '../../src/controllers/capi/webhooks/webhooks.ts'
-import { poolWebhooks } from '../../src/controllers/office/webhooks/webhooks.ts'
+import { rulesOf } from '../../scripts/config/rules.ts'
+import { deskNames } from '../../src/cli/desks.ts'
+import { permissionSets } from '../../src/cli/permissions.ts'
+import { componentsOf } from '../../src/controllers/assemble.ts'
+import { desks } from '../../src/controllers/desks.ts'
 import type { Sentences } from '../capi/sentences.ts'
 import { expectSame, keyOf, type Manifest, readObjects } from './manifests.ts'
 import { mustRun, mustRunQuietly, run } from './run.ts'
 import { namespace, type World } from './world.ts'
 
-/** Ways to install that people choose, by name. */
+/** Ways to install that users choose, by name. */
 const choices: Readonly<Record<string, readonly string[]>> = {
   'nothing chosen': [],
   'certificates signed by helm': ['webhook.certificates.source=generated'],
@@ -34,7 +37,8 @@ const choices: Readonly<Record<string, readonly string[]>> = {
 const mistakes: readonly (readonly [value: string, named: string])[] = [
   ['replica=3', 'replica'],
   ['replicas=-1', 'replicas'],
-  ['desks={vm}', 'desks'],
+  ['desks={toString}', 'desks'],
+  ['desks={}', 'desks'],
   ['logLevel=loud', 'logLevel'],
   ['webhook.certificates.source=provided', 'secretName'],
   ['webhook.certificates.source=magic', 'source'],
@@ -76,7 +80,7 @@ export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Pr
     })
   }
 
-  await it('installs the objects of the release, with the same rights, reviews and kinds', async () => {
+  await it('installs the objects of the release, with the same permissions, webhooks and kinds', async () => {
     const rendered = readObjects(await template([]))
     for (const expected of readObjects(world.file('mooring.yaml'))) {
       if (expected.kind === 'Namespace') continue
@@ -96,15 +100,38 @@ export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Pr
     }
   })
 
-  await it('for one namespace, has the rights of config/rbac/one-namespace.yaml', async () => {
+  await it('for one namespace, has the permissions of config/rbac/one-namespace.yaml', async () => {
     const rendered = readObjects(await template(['watchNamespace=default']))
     const rules = (objects: readonly Manifest[]) =>
       Object.fromEntries(
-        objects.filter(({ kind }) => kind.endsWith('Role')).map(object => [keyOf(object), object.rules as unknown]),
+        objects.filter(({ kind }) => kind.endsWith('Role')).map(object => [keyOf(object), sorted(object.rules)]),
       )
     const expected = readObjects(readFileSync('config/rbac/one-namespace.yaml', 'utf8'))
     expectSame('rules', rules(expected), rules(rendered))
   })
+
+  for (const off of desks) {
+    const on = deskNames.filter(name => name !== off.name)
+    // The schema wants one desk at least; a chart with none is rendered only to see what is left.
+    const choice = on.length === 0 ? ['--set', 'desks={}', '--skip-schema-validation'] : ['--set', `desks={${on}}`]
+    await it(`without the desk ${off.name}, has neither its webhooks nor its permissions to write`, async () => {
+      const text = await mustRun(
+        helm,
+        ['template', 'mooring', chart, ...target, '--kube-version', '1.35.0', ...choice],
+        { env },
+      )
+      const rendered = readObjects(text)
+      const isController = ({ kind, metadata }: Manifest) =>
+        kind === 'ClusterRole' && metadata.name === 'mooring-controller'
+      const role = rendered.find(isController)
+      const sets = permissionSets(desks, on)
+      expectSame('rules', sorted(rulesOf(sets, ['cluster', 'watched'])), sorted(role?.rules))
+      const registered = componentsOf(desks, on).flatMap(({ webhooks }) => webhooks)
+      const names = rendered.flatMap(({ webhooks }) => (webhooks ?? []) as { name: string }[]).map(({ name }) => name)
+      const expected = registered.filter(({ isStandIn }) => isStandIn !== true).map(({ name }) => name)
+      expectSame('webhooks', expected.toSorted(), names.toSorted())
+    })
+  }
 
   const generated = asFlags(['webhook.certificates.source=generated', 'replicas=1'])
   const secret = async () => {
@@ -112,7 +139,7 @@ export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Pr
     return (JSON.parse(await mustRun('kubectl', [...kubectl, ...args])) as { data: Record<string, string> }).data
   }
 
-  await it('helm install, with the authority that signed the certificate in every registration', async () => {
+  await it('helm install, with the authority that signed the certificate in every webhook', async () => {
     await mustRunQuietly(helm, ['install', 'mooring', chart, ...target, ...generated], { env })
     const { 'ca.crt': authority = '', 'tls.crt': certificate = '' } = await secret()
     const [signer, signed] = [authority, certificate].map(text => new X509Certificate(Buffer.from(text, 'base64')))
@@ -122,8 +149,9 @@ export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Pr
     const args = ['get', kinds, '-l', 'app.kubernetes.io/instance=mooring', '-o', 'json']
     const text = await mustRun('kubectl', [...kubectl, ...args])
     const bundles = [...text.matchAll(/"caBundle": "([^"]*)"/g)].map(([, bundle]) => bundle)
-    // One for each review, and for each of the two kinds that are converted.
-    const registered = [...poolWebhooks, ...capiWebhooks].filter(({ isStandIn }) => !isStandIn)
+    // One for each webhook, and for each of the two kinds that are converted.
+    const webhooks = componentsOf(desks, deskNames).flatMap(component => component.webhooks)
+    const registered = webhooks.filter(({ isStandIn }) => !isStandIn)
     expectSame('number of registrations', registered.length + 2, bundles.length)
     expectSame('authorities', [authority], [...new Set(bundles)])
   })
@@ -136,7 +164,7 @@ export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Pr
     expectSame('certificate', before, await secret())
   })
 
-  await it('helm uninstall leaves the kinds, and the pools of people', async () => {
+  await it('helm uninstall leaves the kinds, and the pools of users', async () => {
     await mustRun(helm, ['uninstall', 'mooring', ...target], { env })
     const pool = {
       apiVersion: 'mooring.dev/v1alpha1',
@@ -159,10 +187,21 @@ export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Pr
   })
 }
 
+/** The order of rules and of webhooks means nothing; the chart has that of names, the plain manifests that of the table. */
+function sorted(list: unknown): unknown[] {
+  const items = ((list ?? []) as readonly object[]).map(item => [toText(item), item] as const)
+  return items.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => item)
+}
+
+/** The same for objects whose fields stand in another order. */
+const toText = (item: object): string => JSON.stringify(Object.entries(item).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+
 const asFlags = (sets: readonly string[]) => sets.flatMap(value => ['--set', value])
 
-/** What an object is for: without names for people, and with the flags that only say the defaults left out. */
+/** What an object is for: without its metadata, with rules and webhooks in any order, and without flags that repeat defaults. */
 function essence({ metadata: _metadata, ...object }: Manifest): unknown {
+  if (object.rules !== undefined) return { ...object, rules: sorted(object.rules) }
+  if (object.webhooks !== undefined) return { ...object, webhooks: sorted(object.webhooks) }
   if (object.kind !== 'Deployment') return object
   const { template, ...spec } = object.spec
   const containers = template.spec.containers.map(({ args, imagePullPolicy: _policy, ...container }: Container) => ({
@@ -178,7 +217,7 @@ interface Container {
 }
 
 const defaults: readonly string[] = [
-  '--desks=capi',
+  `--desks=${deskNames.join(',')}`,
   '--log-level=info',
   '--webhook-port=9443',
   '--diagnostics-address=:8443',

@@ -42,8 +42,8 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "mooring.pre
 {{- end -}}
 
 {{/*
-The certificate of the reviews and its authority, base64, as the fields of a Secret. Made once per release: the first caller
-decides and all others read what it kept, so that registrations and Secret agree.
+The certificate of the webhooks and its authority, base64, as the fields of a Secret. Made once per release: the first template
+that needs it makes it and the others read what was kept, so that webhook configurations and Secret agree.
 */}}
 {{- define "mooring.certificate" -}}
 {{- $source := .Values.webhook.certificates.source -}}
@@ -69,7 +69,7 @@ decides and all others read what it kept, so that registrations and Secret agree
 {{- end -}}
 {{- end -}}
 
-{{/* Where the API server asks. Given a path. */}}
+{{/* Where the API server reaches a webhook. Given a path. */}}
 {{- define "mooring.clientConfig" -}}
 {{- $root := index . 0 -}}
 service:
@@ -92,7 +92,7 @@ caBundle: {{ . }}
 {{- $text -}}
 {{- end -}}
 
-{{/* How metrics are read: given the root and an interval. The certificate is one of our own; the token decides who may read. */}}
+{{/* How metrics are read: given the root and an interval. The certificate is one of our own; the token decides which user may read. */}}
 {{- define "mooring.endpoint" -}}
 path: /metrics
 honorLabels: true

@@ -1,0 +1,146 @@
+// Desks that are on, off, or lack something: each by itself, and the process for all of them.
+
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type InstallOptions, plainInstall } from '../../scripts/config/manifests.ts'
+import { refOf } from '../../src/kube/object.ts'
+import { aClaim, addressOf, aGround, aNamespace, aPool, type Ground, installRoles, kindNamed, until } from './ground.ts'
+import { aReplica, type Replica } from './replica.ts'
+import { aBuoy, buoyDefinition, desksWithToy } from './toy-desk.ts'
+
+const home = 'desks-home'
+let ground: Ground
+const replicas: Replica[] = []
+
+beforeAll(async () => {
+  ground = await aGround()
+  await ground.apply(aNamespace(home), buoyDefinition)
+})
+afterAll(() => ground.stop())
+afterEach(async () => {
+  for (const replica of replicas.splice(0)) await replica.stop()
+})
+
+/** An installation with these desks on, and the account that has its roles. */
+async function install(name: string, on: readonly string[]): Promise<{ options: InstallOptions; kubeconfig: string }> {
+  const options = { ...plainInstall, namespace: `${name}-system`, namePrefix: `${name}-`, desks: desksWithToy, on }
+  await installRoles(ground, options)
+  return { options, kubeconfig: await ground.kubeconfigOf(options.namespace, `${name}-controller`) }
+}
+
+async function start(kubeconfig: string, on: readonly string[]): Promise<Replica> {
+  const replica = await aReplica(kubeconfig, { desks: on.join(','), insecureDiagnostics: true }, desksWithToy)
+  replicas.push(replica)
+  return replica
+}
+
+/** The role without the rules about this resource. */
+async function withoutRulesFor(options: InstallOptions, resource: string): Promise<void> {
+  const role = (await installRoles(ground, options)).find(({ kind }) => kind === 'ClusterRole') ?? {}
+  const rules = role.rules as { resources: string[] }[]
+  await ground.apply({ ...role, rules: rules.filter(({ resources }) => !resources.includes(resource)) })
+}
+
+async function statesOf(replica: Replica): Promise<string[]> {
+  const answer = await fetch(`http://127.0.0.1:${replica.ports.diagnostics}/metrics`)
+  const lines = (await answer.text()).matchAll(/^mooring_desk_state\{desk="(\w+)",state="([\w ]+)"\} 1$/gm)
+  return [...lines].map(([, desk, state]) => `${desk} ${state}`)
+}
+
+const isMarked = async (buoy: object) => {
+  const found = await ground.admin.get(kindNamed('Buoy'), refOf(buoy as never))
+  return found?.metadata.labels?.seen === 'yes'
+}
+
+describe('with two desks, of which one lacks a permission', () => {
+  test('the process is ready and names it, the other desk works, and it begins when it has the permission', async () => {
+    const { options, kubeconfig } = await install('pair', ['capi', 'toy'])
+    await withoutRulesFor(options, 'buoys/status')
+    const replica = await start(kubeconfig, ['capi', 'toy'])
+    const reason = 'may not patch buoys.example.org/status: without it, buoys have no status'
+    await replica.untilReady()
+    await until('the desk is known to wait', async () => (await statesOf(replica)).includes('toy waiting'))
+    expect(await replica.readyz()).toEqual({ code: 200, text: `ok\ndesk toy waits: ${reason}\n` })
+    expect(await replica.readyz('/toy')).toEqual({ code: 503, text: `${reason}\n` })
+    expect(await replica.readyz('/capi')).toEqual({ code: 200, text: 'ok' })
+    await until('the other desk works', async () => (await statesOf(replica)).includes('capi working'))
+    expect(await statesOf(replica)).toEqual(['office working', 'capi working', 'toy waiting'])
+
+    const pool = aPool(home, 'pair', '10.11.0.0/24')
+    const claim = aClaim(home, 'pair', pool)
+    const buoy = aBuoy(home, 'pair')
+    await ground.apply(pool, claim, buoy)
+    expect(await addressOf(ground.admin, claim)).toBe('10.11.0.1')
+    expect(await isMarked(buoy)).toBe(false)
+
+    await installRoles(ground, options)
+    await until('the buoy is marked', () => isMarked(buoy))
+    expect(await replica.readyz()).toEqual({ code: 200, text: 'ok' })
+    expect(await statesOf(replica)).toEqual(['office working', 'capi working', 'toy working'])
+  })
+})
+
+describe('with one desk, which lacks a permission', () => {
+  test('the process is not ready, and says why', async () => {
+    const { options, kubeconfig } = await install('single', ['toy'])
+    await withoutRulesFor(options, 'buoys/status')
+    const replica = await start(kubeconfig, ['toy'])
+    await replica.said({ msg: 'a permission is missing', desk: 'toy' })
+    const text = 'desk toy waits: may not patch buoys.example.org/status: without it, buoys have no status\n'
+    await until('nothing else is missing', async () => (await replica.readyz()).text === text)
+    expect((await replica.readyz()).code).toBe(503)
+    expect(replica.lines.map(({ msg }) => msg)).not.toContain('leads')
+  })
+})
+
+describe('with a desk whose kind is not installed', () => {
+  test('the process is ready and leads, and the desk begins when the kind comes', async () => {
+    await ground.remove(buoyDefinition)
+    await until('the kind is gone', async () => {
+      return (await ground.admin.get(kindNamed('CustomResourceDefinition'), refOf(buoyDefinition))) === undefined
+    })
+    const { kubeconfig } = await install('early', ['toy'])
+    const replica = await start(kubeconfig, ['toy'])
+    await replica.untilReady()
+    await until('the office works', async () => (await statesOf(replica)).includes('office working'))
+    expect(await statesOf(replica)).toEqual(['office working', 'toy not installed'])
+    const { code, text } = await replica.readyz()
+    expect([code, text.split('\n')[1]]).toEqual([
+      200,
+      'desk toy waits: buoys.example.org is not installed: it comes with the test',
+    ])
+    expect(await replica.readyz('/toy')).toMatchObject({ code: 503 })
+
+    await ground.apply(buoyDefinition)
+    const buoy = aBuoy(home, 'early')
+    await until('the kind is served', () =>
+      ground.apply(buoy).then(
+        () => true,
+        () => false,
+      ),
+    )
+    await until('the buoy is marked', () => isMarked(buoy))
+    await until('nothing is missing', async () => (await replica.readyz()).text === 'ok')
+  })
+})
+
+describe('--desks', () => {
+  test('leaves a desk off: it makes no pass, its kinds are seen, and it needs no permission to write', async () => {
+    const { options, kubeconfig } = await install('off', ['capi'])
+    const rules = (await installRoles(ground, options)).flatMap(
+      role => (role.rules ?? []) as { resources?: string[] }[],
+    )
+    expect(rules.filter(({ resources }) => resources?.some(name => name.startsWith('buoys')))).toEqual([
+      { apiGroups: ['example.org'], resources: ['buoys'], verbs: ['list', 'watch'] },
+    ])
+    const replica = await start(kubeconfig, ['capi'])
+    const pool = aPool(home, 'off', '10.12.0.0/24')
+    const claim = aClaim(home, 'off', pool)
+    const buoy = aBuoy(home, 'off')
+    await ground.apply(buoy, pool, claim)
+    expect(await addressOf(ground.admin, claim)).toBe('10.12.0.1')
+    expect(await isMarked(buoy)).toBe(false)
+    expect(await statesOf(replica)).toEqual(['office working', 'capi working'])
+    expect(await replica.readyz('/toy')).toMatchObject({ code: 404 })
+    expect(replica.lines.filter(({ level }) => level === 'error')).toEqual([])
+  })
+})
