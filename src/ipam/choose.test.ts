@@ -186,7 +186,7 @@ describe('a claim that may not', () => {
 
   test('waits while it is not decided which space its pool is in', () => {
     const pool = aPool({ ...spec, space: 'blue' }, { kind: 'AddressPool', metadata: { namespace: 'default' } })
-    expect(said(choose(pool, new SpaceIndex(), aWish()))).toBe('SpaceNotOffered')
+    expect(said(choose(pool, new SpaceIndex(), aWish()))).toBe('SpaceUndecided')
   })
 
   test('is not counted against what others hold', () => {

@@ -10,12 +10,14 @@
 //
 // A desk adds its own: its kinds and their caches, its reconcilers, and what hold.reclaim has to ask about its claims.
 
+import { identityKey } from '../../api/object.ts'
 import { capacityOf } from '../../ipam/capacity.ts'
 import { poolSetOf } from '../../ipam/pool-set.ts'
 import type { Cache } from '../../kube/cache.ts'
 import type { Client } from '../../kube/client.ts'
 import type { Discovery } from '../../kube/discovery.ts'
 import type { Recorder } from '../../kube/events.ts'
+import { isDeleting } from '../../kube/finalizers.ts'
 import { measureReflectors, type ReflectorMetrics } from '../../kube/metrics.ts'
 import { type Kind, type KubeObject, keyOf } from '../../kube/object.ts'
 import { Reflector } from '../../kube/reflector.ts'
@@ -100,7 +102,7 @@ export function openOffice(parts: OfficeParts): Office {
   const metrics = parts.metrics && countDecisions(parts.metrics, clock)
   const claimKinds = new ClaimKinds()
   const caches = new Map<string, Cache<KubeObject>>()
-  const seen: (() => boolean)[] = []
+  const seen: { readonly cache: Pick<Cache<KubeObject>, 'hasSynced'>; readonly source: Reflector<KubeObject> }[] = []
   const reflectors = parts.metrics && measureReflectors(parts.metrics)
   followHolds(views, ledger)
   ledger.subscribe(({ freed }) => freed && waiting.freed(freed))
@@ -127,7 +129,17 @@ export function openOffice(parts: OfficeParts): Office {
   const reclaim = addReclaim('hold.reclaim', reconcileHold, views.holds)
   const reclaimMACs = addReclaim('machold.reclaim', reconcileMACHold, views.macHolds)
   const recorder = recorderOf('pools')
-  addPoolCapacity(domain, { client, clock, recorder, caches: views, ledger, sources, metrics })
+  const seesAll = () => seen.every(({ cache }) => cache.hasSynced)
+  const capacity = addPoolCapacity(domain, {
+    client,
+    clock,
+    recorder,
+    caches: views,
+    ledger,
+    sources,
+    metrics,
+    seesAll,
+  })
   sources.subscribe(({ key, isChanged }) => isChanged && waiting.poolChanged(key))
   views.namespaces.subscribe(change => waiting.namespaceChanged(keyOf(change.new ?? change.old)))
 
@@ -149,14 +161,18 @@ export function openOffice(parts: OfficeParts): Office {
     },
     see(kind, cache) {
       const source = follow(kind, cache as unknown as Cache<KubeObject>)
-      seen.push(() => cache.hasSynced || source.problem() !== undefined)
+      seen.push({ cache, source })
+      // Only now is it known that nothing of a pool that is being deleted is in use.
+      void cache.synced().then(() => {
+        for (const key of deletedPools(views)) capacity.mark(key)
+      })
       domain.addSource(source, { isNeeded: false })
       return { neededBy: of => of.addSource(source) }
     },
     watch(of, kind, cache, { isNeeded = true } = {}) {
       of.addSource(follow(kind, cache as unknown as Cache<KubeObject>), { isNeeded })
     },
-    hasSeenAll: () => seen.every(isKnown => isKnown()),
+    hasSeenAll: () => seen.every(({ cache, source }) => cache.hasSynced || source.problem() !== undefined),
     cacheOf: kind => caches.get(keyOfKind(kind)),
   }
   office.watch(domain, holds, views.holds)
@@ -178,6 +194,16 @@ function reflect(
   const onNotInstalled = () => discovery.forget(kind)
   const place = kind.namespaced && scope.namespace !== '' ? { namespace: scope.namespace } : {}
   return new Reflector({ kind, client, clock, random, log, onNotInstalled, metrics, cache, ...place })
+}
+
+/** Keys of the pools that wait for their last holder, readable or not. */
+function deletedPools(views: Pick<Views, 'pools'>): string[] {
+  return pools.flatMap(({ group: apiGroup, kind }) => {
+    const objects = [...(poolCacheOf(views, { group: apiGroup, kind })?.values() ?? [])].filter(isDeleting)
+    return objects.map(({ metadata: { namespace = '', name = '' } }) =>
+      identityKey({ apiGroup, kind, namespace, name }),
+    )
+  })
 }
 
 /** How many claims that ask for nothing in particular could be served now. */

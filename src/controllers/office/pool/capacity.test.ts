@@ -99,6 +99,7 @@ async function aDesk({ prunes = false } = {}) {
     return next
   }
 
+  const state = { seesAll: true }
   const metrics = createMetrics()
   const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
   const client = { mergePatch, withPass: () => client } as unknown as Client
@@ -111,6 +112,7 @@ async function aDesk({ prunes = false } = {}) {
     ledger,
     sources,
     metrics: undefined,
+    seesAll: () => state.seesAll,
   })
   const all = [caches.holds, caches.reports, caches.claims, ...caches.pools.values()]
   for (const cache of all) cache.markSynced()
@@ -120,6 +122,7 @@ async function aDesk({ prunes = false } = {}) {
     caches,
     ledger,
     sources,
+    state,
     writes,
     news,
     vanished,
@@ -484,6 +487,16 @@ describe('the finalizer', () => {
     desk.mark(pool, { deletionTimestamp: '2030-01-01T00:00:00Z' })
     await desk.clock.advance(1)
     expect(desk.read(pool)).toBeUndefined()
+  })
+
+  test('keeps a pool while a kind that can show its addresses cannot be read', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
+    await desk.rest()
+    desk.state.seesAll = false
+    desk.mark(pool, { deletionTimestamp: '2030-01-01T00:00:00Z' })
+    await desk.rest()
+    expect(desk.read(pool)).toBeDefined()
   })
 
   test('is not put on a pool that is on its way out', async () => {

@@ -44,6 +44,8 @@ export interface PoolWorld {
   readonly caches: Views
   readonly ledger: Ledger
   readonly sources: Pick<Sources, 'spaceFor' | 'all'>
+  /** Whether every kind that can show an address in use has been listed. */
+  readonly seesAll: () => boolean
   /** Of the pass that runs. */
   readonly note: Note
   readonly neighbours: Neighbours
@@ -103,9 +105,10 @@ export interface Seen {
   readonly keepsConditions: boolean
 }
 
-function observe({ object, identity }: Found, { caches, ledger, sources, neighbours, pace }: PoolWorld): Seen {
+function observe({ object, identity }: Found, { caches, ledger, sources, neighbours, pace, seesAll }: PoolWorld): Seen {
   const pool = poolOf(object)
-  const isHeld = isDeleting(object) && isPoolHeld(identity, caches, ledger)
+  // While a kind that can show an address cannot be read, it is not known that nothing of the pool is in use.
+  const isHeld = isDeleting(object) && (!seesAll() || isPoolHeld(identity, caches, ledger))
   const keepsConditions = pace.keepsConditions(identityKey(identity), object)
   if (isMalformed(pool)) return { object, counted: pool, isHeld, keepsConditions }
   const capacity = capacityOf(pool, ledger.indexOf(pool.space))

@@ -1,0 +1,219 @@
+// The rules of a claim, as a table: what was seen, and what is to be done about it.
+
+import { describe, expect, test } from 'vitest'
+import { type Hold, parseHold, toHoldObject } from '../../api/hold.ts'
+import { parseIPAddress } from '../../api/ip-address.ts'
+import { parseIPAddressClaim } from '../../api/ip-address-claim.ts'
+import type { LockState } from '../../api/lock.ts'
+import { toPool } from '../../api/to-pool.ts'
+import { isSameIP, parseIP } from '../../ip/address.ts'
+import { orThrow } from '../../ip/malformed.ts'
+import { refuse } from '../../ipam/refusal.ts'
+import { holdFinalizer } from '../office/hold/steps.ts'
+import type { Seen } from './observe.ts'
+import { decide } from './plan.ts'
+
+const ours = 'ipam.cluster.x-k8s.io/ReleaseAddress'
+const identity = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'InClusterIPPool', namespace: 'lab', name: 'vms' }
+const poolRef = { apiGroup: identity.apiGroup, kind: identity.kind, name: identity.name }
+const [seven, eight] = [orThrow(parseIP('10.0.0.7')), orThrow(parseIP('10.0.0.8'))]
+
+function aPool(metadata: object = {}) {
+  const object = {
+    apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2',
+    kind: 'InClusterIPPool',
+    metadata: { name: 'vms', namespace: 'lab', uid: 'p-1', ...metadata },
+    spec: { addresses: ['10.0.0.0/24'], prefix: 24 },
+  }
+  return orThrow(toPool(object))
+}
+
+interface ClaimParts {
+  readonly annotations?: Readonly<Record<string, string>>
+  readonly finalizers?: readonly string[]
+  readonly isDeleted?: boolean
+  /** The IPAddress that its status names, with Ready. */
+  readonly bound?: boolean
+  readonly cluster?: string
+}
+
+function aClaim({ annotations, finalizers = [], isDeleted, bound, cluster }: ClaimParts = {}) {
+  return orThrow(
+    parseIPAddressClaim({
+      apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
+      kind: 'IPAddressClaim',
+      metadata: {
+        name: 'web',
+        namespace: 'lab',
+        uid: 'u-1',
+        annotations,
+        finalizers,
+        ...(isDeleted && { deletionTimestamp: '2030-01-01T00:00:00Z' }),
+      },
+      spec: { poolRef, ...(cluster !== undefined && { clusterName: cluster }) },
+      ...(bound && {
+        status: { addressRef: { name: 'web' }, conditions: [{ type: 'Ready', status: 'True', reason: 'x' }] },
+      }),
+    }),
+  )
+}
+
+const chose = (address: string) => ({ 'mooring.dev/address': address })
+
+function aReport(address = '10.0.0.7', uid = 'u-1') {
+  return orThrow(
+    parseIPAddress({
+      apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
+      kind: 'IPAddress',
+      metadata: {
+        name: 'web',
+        namespace: 'lab',
+        finalizers: ['ipam.cluster.x-k8s.io/ProtectAddress'],
+        ownerReferences: [{ apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', name: 'web', uid }],
+      },
+      spec: { claimRef: { name: 'web' }, poolRef, address, prefix: 24 },
+    }),
+  )
+}
+
+function aHold(uid = 'u-1', state: LockState = 'held', name = 'web', ip = seven): Hold {
+  const claim = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'IPAddressClaim', namespace: 'lab', name, uid }
+  const object = toHoldObject({ space: aPool().space, ip, bits: 32, pool: identity, claim, owner: undefined }, '')
+  const metadata = { ...object.metadata, finalizers: [holdFinalizer] }
+  return orThrow(parseHold({ ...object, metadata, status: { ...object.status, state } }))
+}
+
+/** A new claim on a pool that has 10.0.0.8 to give, and nothing else in sight. */
+function seen(parts: Partial<Omit<Seen, 'ledger'>> & { held?: Hold; isDisputed?: boolean } = {}): Seen {
+  const { held, isDisputed = false, ...rest } = parts
+  return {
+    claim: aClaim(),
+    identity,
+    cluster: 'none',
+    pool: aPool(),
+    spaceRefusal: undefined,
+    holds: held === undefined ? [] : [held],
+    report: undefined,
+    isLive: false,
+    isInScope: true,
+    isMoving: false,
+    ledger: {
+      holdAt: (_, ip) => (held !== undefined && isSameIP(held.ip, ip) ? held : undefined),
+      isDisputed: () => isDisputed,
+      choose: () => ({ kind: 'take', ip: eight, bits: 32 }),
+    },
+    ...rest,
+  }
+}
+
+/** In short: what is done, and to what, or why. */
+function planOf(given: Seen): string {
+  const plan = decide(given)
+  switch (plan.kind) {
+    case 'bind':
+      return `bind to ${plan.ip === eight ? '10.0.0.8' : '10.0.0.7'}: ${plan.by.how}`
+    case 'refuse':
+      return `refuse: ${plan.refusal.reason}`
+    case 'leave alone':
+      return plan.why === undefined ? 'leave alone' : `leave alone: ${plan.why}`
+    default:
+      return plan.kind
+  }
+}
+
+const served = { claim: aClaim({ bound: true, finalizers: [ours], annotations: chose('10.0.0.7') }) }
+const deleted = (parts: ClaimParts = {}) => ({
+  claim: aClaim({ finalizers: [ours], annotations: chose('10.0.0.7'), ...parts, isDeleted: true }),
+})
+const paused = { annotations: { 'cluster.x-k8s.io/paused': '' } }
+
+describe('a claim', () => {
+  test.each<[string, Seen, string]>([
+    ['that is new takes an address', seen(), 'bind to 10.0.0.8: take'],
+    ['of another controller', seen({ isInScope: false }), 'leave alone'],
+    ['of another controller, deleted', seen({ ...deleted(), isInScope: false }), 'leave alone'],
+    ['that is paused', seen({ claim: aClaim(paused) }), 'leave alone: ClaimPaused'],
+    ['whose Cluster is paused', seen({ cluster: 'paused' }), 'leave alone: ClusterPaused'],
+    ['whose Cluster is not there', seen({ cluster: 'missing' }), 'leave alone: ClusterNotFound'],
+    ['whose pool is paused', seen({ pool: aPool(paused) }), 'leave alone: PoolPaused'],
+    ['whose pool does not exist', seen({ pool: undefined }), 'refuse: PoolNotFound'],
+    ['whose pool cannot be read', seen({ pool: { malformed: 'x' } }), 'refuse: PoolMalformed'],
+    ['that was served, and whose pool is gone', seen({ ...served, pool: undefined }), 'leave alone'],
+    ['whose pool has no space yet', seen({ pool: { ...aPool(), space: '' } }), 'refuse: SpaceUndecided'],
+    [
+      'whose pool is not offered the space it asks for',
+      seen({ spaceRefusal: refuse('SpaceNotOffered', 'x') }),
+      'refuse: SpaceNotOffered',
+    ],
+    [
+      'that arrives with an address in a space that is not offered',
+      seen({ claim: aClaim({ annotations: chose('10.0.0.7') }), spaceRefusal: refuse('SpaceNotOffered', 'x') }),
+      'refuse: SpaceNotOffered',
+    ],
+    ['that leaves with clusterctl, after its IPAddress', seen({ ...served, isMoving: true }), 'leave alone'],
+    [
+      'that leaves with clusterctl, before its IPAddress',
+      seen({ ...served, isMoving: true, report: aReport(), held: aHold() }),
+      'keep',
+    ],
+  ])('%s', (_, given, plan) => expect(planOf(given)).toBe(plan))
+})
+
+describe('what remembers the address of a claim decides', () => {
+  test.each<[string, Seen, string]>([
+    ['all of it is in place', seen({ ...served, report: aReport(), held: aHold() }), 'keep'],
+    ['its IPAddress is lost', seen({ ...served, held: aHold() }), 'bind to 10.0.0.7: chosen'],
+    ['its hold is lost', seen({ ...served, report: aReport() }), 'bind to 10.0.0.7: arrive'],
+    [
+      'it arrives with a choice',
+      seen({ claim: aClaim({ annotations: chose('10.0.0.7') }) }),
+      'bind to 10.0.0.7: arrive',
+    ],
+    ['only a hold remembers', seen({ held: aHold() }), 'bind to 10.0.0.7: found'],
+    ['its hold rests', seen({ ...served, held: aHold('u-0', 'quarantined') }), 'bind to 10.0.0.7: regain'],
+    ['another claim holds it', seen({ ...served, held: aHold('u-2', 'held', 'other') }), 'refuse: AddressInUse'],
+    [
+      'it rests for another claim',
+      seen({ ...served, held: aHold('u-2', 'quarantined', 'other') }),
+      'refuse: AddressQuarantined',
+    ],
+    ['another object shows it', seen({ ...served, isDisputed: true }), 'refuse: AddressInUse'],
+    ['its choice cannot be read', seen({ claim: aClaim({ annotations: chose('x') }) }), 'refuse: NotAnAddress'],
+    [
+      'its choice is of the other family',
+      seen({ claim: aClaim({ annotations: chose('fd00::1') }) }),
+      'refuse: WrongFamily',
+    ],
+    ['it was bound and lost its choice', seen({ claim: aClaim({ bound: true }) }), 'recall'],
+    ['it has our finalizer and no choice', seen({ claim: aClaim({ finalizers: [ours] }) }), 'recall'],
+    [
+      'it was bound, and nothing is left',
+      seen({ claim: aClaim({ bound: true }), isLive: true }),
+      'refuse: AddressInUse',
+    ],
+    [
+      'it was bound, and holds several',
+      seen({ claim: aClaim({ bound: true }), isLive: true, holds: [aHold(), aHold('u-1', 'held', 'web', eight)] }),
+      'refuse: AddressInUse',
+    ],
+  ])('%s', (_, given, plan) => expect(planOf(given)).toBe(plan))
+})
+
+describe('a claim that is deleted', () => {
+  test.each<[string, Seen, string]>([
+    ['gives its address back', seen(deleted()), 'release'],
+    ['was never served', seen({ claim: aClaim({ isDeleted: true }) }), 'leave alone'],
+    ['whose pool is gone', seen({ ...deleted(), pool: undefined }), 'release'],
+    ['whose Cluster is gone', seen({ ...deleted({ cluster: 'c' }), cluster: 'missing' }), 'release'],
+    [
+      'whose Cluster is paused',
+      seen({ ...deleted({ cluster: 'c' }), cluster: 'paused' }),
+      'leave alone: ClusterPaused',
+    ],
+    ['whose pool is paused', seen({ ...deleted(), pool: aPool(paused) }), 'leave alone: PoolPaused'],
+    ['that is paused', seen(deleted({ ...paused })), 'leave alone: ClaimPaused'],
+    ['that another controller needs', seen(deleted({ finalizers: [ours, 'x/y'] })), 'leave alone: KeptByOthers'],
+    ['in the foreground', seen(deleted({ finalizers: [ours, 'foregroundDeletion'] })), 'release'],
+    ['that leaves with clusterctl', seen({ ...deleted(), isMoving: true }), 'release'],
+  ])('%s', (_, given, plan) => expect(planOf(given)).toBe(plan))
+})
