@@ -18,7 +18,7 @@ export function isOffered(pool: Pool, { ip, bits }: Block): boolean {
 }
 
 /**
- * What an IPAddress that somebody made occupies in the space of its pool. Its prefix counts only where the pool gives out
+ * What an IPAddress that a user or another provider made occupies in the space of its pool. Its prefix counts only where the pool gives out
  * prefixes: on a single address it is the length of the subnet.
  */
 export function blockOfReport(
