@@ -1,5 +1,5 @@
 // Conditions, in the form all of Kubernetes shares. Setting one that says what is already there gives back the very same
-// list, so whoever compares before writing does not write; the transition time moves only when the status does.
+// list, so a caller that compares before writing does not write; the transition time moves only when the status does.
 
 import { integerOf, oneOf, requiredText, type Shape, shapesOf, textOf } from './shape.ts'
 

@@ -196,7 +196,7 @@ function partsOf(object: unknown): ObjectParts | Malformed {
   return { object, metadata, annotations, spec: isRecord(object.spec) ? object.spec : {} }
 }
 
-/** What an earlier conversion kept. Anybody may edit an annotation, so nonsense counts as nothing. */
+/** What an earlier conversion kept. Every user of the object may edit an annotation, so nonsense counts as nothing. */
 function savedIn(annotations: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> | undefined {
   const text = Object.hasOwn(annotations, conversionDataAnnotation) ? annotations[conversionDataAnnotation] : undefined
   if (typeof text !== 'string') return undefined

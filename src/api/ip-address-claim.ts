@@ -1,4 +1,4 @@
-// IPAddressClaim of Cluster API: somebody's wish for an address of a pool. v1beta2 is what we speak where it is served;
+// IPAddressClaim of Cluster API: a wish for an address of a pool. v1beta2 is what we speak where it is served;
 // v1beta1 says the same with its conditions in other places. Both become one shape here, and a status goes out in the
 // words of the version it came in.
 
@@ -124,7 +124,7 @@ export interface ClaimStatus {
 
 /**
  * The fields of `status` that are ours, in the words of the version. The same condition is also said the old way, because
- * that is the only one older consumers look at, who read v1beta1 and see there what v1beta2 calls deprecated; in the old way
+ * that is the only one older consumers look at: they read v1beta1 and see there what v1beta2 calls deprecated; in the old way
  * a False needs a severity.
  */
 export function toClaimStatus({ addressName, conditions }: ClaimStatus, version: IPAMVersion) {

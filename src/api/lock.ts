@@ -26,19 +26,19 @@ export interface ClaimReference extends Identity {
   readonly part?: string
 }
 
-/** Whom a claim serves. Its uid tells it from an object of the same name; who may come back is decided without. */
+/** The object a claim serves. Its uid tells it from another of the same name; whether it is a former owner goes by name. */
 export interface Owner extends Identity {
   readonly uid?: string
 }
 
 export type LockState = 'held' | 'quarantined'
 
-/** Who holds; what is held is for Hold and MACHold to say. */
+/** The holder; what is held is for Hold and MACHold to say. */
 export interface Holder {
   /** What it was given out from. */
   readonly pool: Identity
   readonly claim: ClaimReference
-  /** Whom the claim serves, where that outlives the claim: it may have the address back out of quarantine. */
+  /** The object the claim serves, where that outlives the claim: it may have the address back out of quarantine. */
   readonly owner: Owner | undefined
 }
 

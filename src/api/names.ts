@@ -10,7 +10,7 @@ export const ipamGroup = 'ipam.cluster.x-k8s.io'
 export const releaseAddressFinalizer = 'ipam.cluster.x-k8s.io/ReleaseAddress'
 /** On an IPAddress: it stays while its claim does. */
 export const protectAddressFinalizer = 'ipam.cluster.x-k8s.io/ProtectAddress'
-/** On a pool: it stays while somebody holds one of its addresses. */
+/** On a pool: it stays while a claim holds one of its addresses. */
 export const protectPoolFinalizer = 'ipam.cluster.x-k8s.io/ProtectPool'
 
 // --- annotations ---

@@ -1,4 +1,4 @@
-// What every object has, read once and then trusted: who it is, which version of it this is, whether it is on its way
+// What every object has, read once and then trusted: its identity, which version of it this is, whether it is on its way
 // out. Absent things have their plain default (no labels are an empty map), so that no reader has to ask twice.
 
 import { pausedAnnotation } from './names.ts'
@@ -63,7 +63,7 @@ function ownerReferenceOf(shape: Shape): OwnerReference {
     kind: requiredText(shape, 'kind'),
     name: requiredText(shape, 'name'),
     uid: requiredText(shape, 'uid'),
-    // A false that was written is kept: a reader who compares would otherwise see a change where there is none.
+    // A false that was written is kept: a reader that compares would otherwise see a change where there is none.
     ...(has(shape, 'controller') ? { controller: flagOf(shape, 'controller') } : {}),
     ...(has(shape, 'blockOwnerDeletion') ? { blockOwnerDeletion: flagOf(shape, 'blockOwnerDeletion') } : {}),
   }
@@ -74,7 +74,7 @@ export const isDeleting = ({ deletionTimestamp }: Metadata): boolean => deletion
 /** The annotation counts with any value, "false" included: that is what every Cluster API controller does. */
 export const hasPausedAnnotation = ({ annotations }: Metadata): boolean => Object.hasOwn(annotations, pausedAnnotation)
 
-// --- who is who ---
+// --- identity ---
 
 /** Names an object without its version: the same object under every version of its kind. */
 export interface Identity {

@@ -1,6 +1,6 @@
 // From `unknown` to a trusted type. An object from the API may hold anything: a field of the wrong type, no field at all,
 // a list with a hole. Readers never throw; each adds a sentence about what it found to the faults of the whole, so one
-// answer names everything that is wrong. Only own properties are read: `constructor` is not a field of anybody's object.
+// answer names everything that is wrong. Only own properties are read: `constructor` is a field of no object.
 
 import type { Malformed } from '../ip/malformed.ts'
 import { quoteText } from '../ip/malformed.ts'

@@ -28,7 +28,11 @@ const clusterSpace = fc.oneof(
     'vms.default.inclusterippool.ipam.cluster.x-k8s.io',
   ),
 )
-const subdomain = fc.array(label, { minLength: 1, maxLength: 4 }).map(labels => labels.join('.'))
+const subdomain = fc.oneof(
+  fc.array(label, { minLength: 1, maxLength: 4 }).map(labels => labels.join('.')),
+  // A name that ends as if it had a namespace.
+  fc.constantFrom('vms', 'vms.default'),
+)
 const someKind = fc.oneof(
   fc.constantFrom(...ownPoolKinds.map(({ group, kind }) => ({ group, kind }))),
   fc.constantFrom(

@@ -1,6 +1,6 @@
 // What parsing answers when a text is not what it should be. A wrong text is expected, so it is a value to branch on and
 // not an exception; its sentence names the text, says what is wrong with it and what to write instead, and is fit to be
-// shown to whoever typed it.
+// shown to the person who typed it.
 
 export interface Malformed {
   /** One sentence for the person who wrote the text. */

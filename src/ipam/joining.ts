@@ -1,13 +1,13 @@
-// Which space a namespaced pool gets that asks for one by name. A space may belong to others, and whoever is in it can take
-// addresses away from them: so a tenant gets into a space of the cluster only if all who have it offer it to the tenant's
-// namespace. Any other name is a space of the namespace's own.
+// Which space a namespaced pool gets that asks for one by name. Each pool of a space takes addresses away from the others: so a
+// tenant's pool joins a space of the cluster only if all members of it are offered to the tenant's namespace. Any other name is
+// a space of the namespace's own.
 //
-//   stored        the space cluster-wide     then
-//   namespace's   -                          it stays that, also if a space of the cluster gets the name later
-//   -, joined     offered by all who have it joined
-//   -, joined     not offered by all         refused: nothing new is given
-//   joined        had by none any more       refused: its holds stay where they are
-//   -             had by none                the namespace's own
+//   stored               members cluster-wide   then
+//   the namespace's own  -                      it stays that, also if a space of the cluster gets the name later
+//   nothing, or joined   all offer it           joined
+//   nothing, or joined   not all offer it       refused: nothing new is given
+//   joined               none any more          refused: its holds stay where they are
+//   nothing              none                   the namespace's own
 //
 // The answer is stored in `status.space` of the pool: a space of the cluster that comes later must not move the pool, and with
 // it every hold, into another one. Tenants may be able to write the status. Nothing is gained by it: a stored text counts only
@@ -50,7 +50,7 @@ function joinPoolOfNamespace({ identity }: AskingPool, asked: string, named: Ide
   return named.namespace === identity.namespace ? { space: asked } : { refused: ofAnother(asked, identity.namespace) }
 }
 
-/** Who has the space is not told: the reader may not see those objects. */
+/** The members of the space are not named: the reader may not see those objects. */
 function notOffered(space: string, namespace: string): Refusal {
   const why = `space ${space} is not offered to namespace ${namespace}`
   return refuse(

@@ -23,7 +23,7 @@ export interface PoolSet {
   readonly kept: RangeSet
   /** Of the offered ones: on their way out of use. */
   readonly draining: RangeSet
-  /** What anybody may get: offered, neither kept nor draining. */
+  /** What every claim may get: offered, neither kept nor draining. */
   readonly open: RangeSet
   readonly openSize: bigint
   /** How many open blocks there are before each range of `open`. */

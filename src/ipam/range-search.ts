@@ -4,7 +4,7 @@
 //
 //   a search      marks what it finds full: each range once, until something in it is freed
 //   a release     is noted, in order
-//   next search   reads what was noted since its last one, and unmarks; who missed too much starts without marks
+//   next search   reads what was noted since its last one, and unmarks; a search that missed too much starts without marks
 //
 // Ranges are known by the object that holds their ends: a pool that changes has new ends, and the marks of the old ones go
 // with them.

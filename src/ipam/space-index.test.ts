@@ -461,3 +461,44 @@ describe('memory', () => {
     expect(index.heldOfPool(pool)).toBe(0)
   })
 })
+
+describe('a source of both families', () => {
+  const identity = { apiGroup: 'k8s.cni.cncf.io', kind: 'NetworkAttachmentDefinition', namespace: 'lab', name: 'wire' }
+  const claim = {
+    apiGroup: 'k8s.cni.cncf.io',
+    kind: 'IPAMClaim',
+    namespace: 'lab',
+    name: 'c',
+    uid: 'u',
+    clusterName: 'k',
+  }
+  const [v4, v6] = [
+    { identity, family: 4 },
+    { identity, family: 6 },
+  ] as const
+  const put = (index: SpaceIndex, ...addresses: string[]) => {
+    for (const address of addresses) {
+      const ip = orThrow(parseIP(address))
+      index.put({ ip, bits: bitsOf(ip.family), pool: identity, claim, owner: undefined, state: 'held', since: '' })
+    }
+  }
+
+  test('has each family counted by itself', () => {
+    const index = new SpaceIndex()
+    put(index, '10.0.0.1', 'fd00::1', '10.0.0.2')
+    expect([v4, v6].map(pool => index.heldOfPool(pool))).toEqual([2, 1])
+    expect([v4, v6].map(pool => index.heldOfNamespace(pool, 'lab'))).toEqual([2, 1])
+    expect([v4, v6].map(pool => index.heldOfCluster(pool, 'lab', 'k'))).toEqual([2, 1])
+    const all = (family: 4 | 6) => toRangeSet(family, [{ family, first: 0n, last: highestValue(family) }])
+    expect(index.heldFrom(v4, all(4), 32)).toBe(2)
+    expect(index.heldFrom(v6, all(6), 128)).toBe(1)
+    expect(index.isOnlyPool(v4)).toBe(false)
+  })
+
+  test('is the only one of its space again when the other family is gone', () => {
+    const index = new SpaceIndex()
+    put(index, '10.0.0.1', 'fd00::1')
+    index.remove({ ip: orThrow(parseIP('fd00::1')), bits: 128 })
+    expect([index.isOnlyPool(v4), index.isOnlyPool(v6)]).toEqual([true, false])
+  })
+})

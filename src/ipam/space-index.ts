@@ -311,7 +311,7 @@ class PlaneOf<N extends number | bigint> implements Plane {
   readonly #numbering: Numbering<N>
   readonly #search: RangeSearch<N>
   readonly #released: ReleaseOrder<N>
-  /** Taken or remembered as released. Made when somebody first asks for what was least recently used. */
+  /** Taken or remembered as released. Made when a choice first asks for what was least recently used. */
   #touched: { readonly numbers: Numbers<N>; readonly search: RangeSearch<N> } | undefined
 
   constructor(family: Family, bits: number, numbering: Numbering<N>) {

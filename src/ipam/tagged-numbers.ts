@@ -1,5 +1,5 @@
 // Which numbers are taken, each with a small tag, and what the next free one is. This is the heart of the ledger's speed:
-// a search looks at a handful of words whether a thousand or a billion numbers are taken, and what nobody took costs
+// a search looks at a handful of words whether a thousand or a billion numbers are taken, and what is not taken costs
 // nothing, so a range is as cheap as its ends.
 //
 // Numbers of up to 32 bits live in chunks of 1,024, made when the first of them is taken. A chunk that is full is marked,
