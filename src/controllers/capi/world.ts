@@ -18,7 +18,7 @@ import type { Random } from '../../runtime/random.ts'
 import type { Note } from '../office/journal.ts'
 import type { LastWords } from '../office/last-words.ts'
 import type { Ledger, Showing } from '../office/ledger.ts'
-import { claimOf, clusterOf, poolOf, reportOf } from '../office/parsed.ts'
+import { claimOf, clusterOf, keepClaim, keepCluster, keepReport, poolOf, reportOf } from '../office/parsed.ts'
 import { createViews, findPool, type Views } from '../office/views.ts'
 import type { Waiting } from '../office/waiting.ts'
 import type { Moved } from './moved.ts'
@@ -52,10 +52,15 @@ export function createCaches(isFrozen = false, views = createViews(isFrozen)): C
     ...views,
     claims: new Cache<KubeObject, 'pool' | 'cluster'>({
       ...options,
+      keep: keepClaim,
       indexes: { pool: object => poolKeyOfClaim(object), cluster: object => clusterKeyOfClaim(object) },
     }),
-    reports: new Cache<KubeObject, 'pool'>({ ...options, indexes: { pool: object => poolKeyOfReport(object) } }),
-    clusters: new Cache<KubeObject>(options),
+    reports: new Cache<KubeObject, 'pool'>({
+      ...options,
+      keep: keepReport,
+      indexes: { pool: object => poolKeyOfReport(object) },
+    }),
+    clusters: new Cache<KubeObject>({ ...options, keep: keepCluster }),
   }
 }
 

@@ -46,10 +46,14 @@ export interface LedgerChange {
   readonly freed?: Freed
 }
 
+/** There are as many as addresses that are taken, so none carries more than it needs: two show one, as a rule. */
 interface Place {
   hold: Hold | undefined
-  readonly shownBy: Map<string, Showing>
+  /** In the order in which they came. */
+  shownBy: readonly Showing[]
 }
+
+const nobody: readonly never[] = []
 
 export class Ledger {
   readonly #index = new LedgerIndex()
@@ -73,8 +77,8 @@ export class Ledger {
 
   /** Who shows the address; whoever is only about to take it does not count. */
   shownBy(space: string, ip: IP): string[] {
-    const showings = this.#places.get(holdName(space, ip))?.shownBy.values() ?? []
-    return [...showings].flatMap(({ by, as }) => (as === 'intent' ? [] : [by]))
+    const showings = this.#places.get(holdName(space, ip))?.shownBy ?? nobody
+    return showings.flatMap(({ by, as }) => (as === 'intent' ? [] : [by]))
   }
 
   /** Whether a report names the pool, readable or not. */
@@ -105,11 +109,12 @@ export class Ledger {
     const before = this.#showings.get(showing.by)
     if (before !== undefined && isSame(before, showing)) return
     this.hide(showing.by)
-    this.#showings.set(showing.by, showing)
     if (showing.as === 'report') this.#countReport(showing.pool, 1)
-    if (showing.ip === undefined) return
-    const place = this.#placeOf(holdName(showing.space, showing.ip))
-    place.shownBy.set(showing.by, showing)
+    const place = showing.ip && this.#placeOf(holdName(showing.space, showing.ip))
+    const kept = toKept(showing, place?.hold?.ip ?? place?.shownBy[0]?.ip ?? showing.ip)
+    this.#showings.set(kept.by, kept)
+    if (showing.ip === undefined || place === undefined) return
+    place.shownBy = place.shownBy.length === 0 ? [kept] : [...place.shownBy, kept]
     if (place.hold !== undefined) return
     this.#index.put(toShadow(showing, showing.ip))
     // The hold that follows an intent is told.
@@ -124,7 +129,7 @@ export class Ledger {
     if (as === 'report') this.#countReport(pool, -1)
     const name = ip && holdName(space, ip)
     const place = name === undefined ? undefined : this.#places.get(name)
-    place?.shownBy.delete(by)
+    if (place !== undefined) place.shownBy = without(place.shownBy, by)
     if (ip === undefined || name === undefined || place === undefined) {
       if (as === 'report') this.#tell(showing)
     } else if (place.hold === undefined) {
@@ -136,7 +141,9 @@ export class Ledger {
   }
 
   #placeOf(name: string): Place {
-    const place = this.#places.get(name) ?? { hold: undefined, shownBy: new Map<string, Showing>() }
+    const known = this.#places.get(name)
+    if (known !== undefined) return known
+    const place: Place = { hold: undefined, shownBy: nobody }
     this.#places.set(name, place)
     return place
   }
@@ -150,7 +157,7 @@ export class Ledger {
 
   /** The hold is gone: whoever else shows the address keeps it taken, and may have waited for just that. */
   #settle(name: string, place: Place, gone: HoldSpec): void {
-    const [showing] = place.shownBy.values()
+    const [showing] = place.shownBy
     if (showing === undefined) {
       this.#places.delete(name)
       this.#index.remove(gone)
@@ -164,6 +171,17 @@ export class Ledger {
     const change = { space, pool: identityKey(pool), ...(freed && { freed }) }
     for (const onChange of this.#subscribers) onChange(change)
   }
+}
+
+function without(showings: readonly Showing[], by: string): readonly Showing[] {
+  const others = showings.filter(showing => showing.by !== by)
+  return others.length === 0 ? nobody : others
+}
+
+/** Written out, and with the address that its place has already, it takes half the room. */
+function toKept({ by, as, pool, space, bits, namespace, clusterName }: Showing, ip: IP | undefined): Showing {
+  if (clusterName === undefined) return { by, as, pool, space, ip, bits, namespace }
+  return { by, as, pool, space, ip, bits, namespace, clusterName }
 }
 
 function toFreed({ space, ip, bits, pool, claim }: HoldSpec): Freed {

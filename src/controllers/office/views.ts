@@ -8,7 +8,7 @@ import { Cache } from '../../kube/cache.ts'
 import { type KubeObject, keyOf, keyOfRef } from '../../kube/object.ts'
 import { pools as poolKinds } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
-import { holdOf, poolOf } from './parsed.ts'
+import { holdOf, keepHold, keepNamespace, poolOf } from './parsed.ts'
 
 export interface Views {
   readonly holds: Cache<KubeObject, 'claim' | 'pool'>
@@ -22,12 +22,13 @@ export function createViews(isFrozen = false): Views {
   return {
     holds: new Cache<KubeObject, 'claim' | 'pool'>({
       ...options,
+      keep: keepHold,
       indexes: {
         claim: object => fromHold(object, hold => hold.claim.uid),
         pool: object => fromHold(object, hold => identityKey(hold.pool)),
       },
     }),
-    namespaces: new Cache<KubeObject>(options),
+    namespaces: new Cache<KubeObject>({ ...options, keep: keepNamespace }),
     pools: new Map(poolKinds.map(({ kind }) => [kind, new Cache<KubeObject>(options)])),
   }
 }
