@@ -95,7 +95,8 @@ export function parseIPAddressClaim(object: unknown): IPAddressClaim | Malformed
 export function poolOfClaim({ poolRef, metadata }: Pick<IPAddressClaim, 'poolRef' | 'metadata'>): Identity | undefined {
   const kind = poolKindOf(poolRef)
   if (kind === undefined) return undefined
-  return { ...poolRef, namespace: kind.isNamespaced ? metadata.namespace : '' }
+  const { apiGroup, name } = poolRef
+  return { apiGroup, kind: poolRef.kind, namespace: kind.isNamespaced ? metadata.namespace : '', name }
 }
 
 export function claimReference({ metadata, clusterName }: IPAddressClaim): ClaimReference {

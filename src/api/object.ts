@@ -86,8 +86,19 @@ export interface Identity {
 }
 
 /** One text per identity: a slash is in none of its parts. */
-export const identityKey = ({ apiGroup, kind, namespace, name }: Identity): string =>
-  `${kind}.${apiGroup}/${namespace}/${name}`
+export function identityKey({ apiGroup, kind, namespace, name }: Identity): string {
+  // Holds, claims and reports of one pool come in rows: its key is made once, and is the same text to every map it is looked up in.
+  const { of } = lastKey
+  if (of.name === name && of.namespace === namespace && of.kind === kind && of.apiGroup === apiGroup) return lastKey.key
+  const key = `${kind}.${apiGroup}/${namespace}/${name}`
+  lastKey = { of: { apiGroup, kind, namespace, name }, key }
+  return key
+}
+
+let lastKey: { readonly of: Identity; readonly key: string } = {
+  of: { apiGroup: '', kind: '', namespace: '', name: '' },
+  key: './/',
+}
 
 export function identityOf(shape: Shape): Identity {
   return {

@@ -20,6 +20,7 @@ import type { ControllerOptions } from './controller-flags.ts'
 import { createDesks, type Desks, knownDesks, refuseUnknownDesks } from './desks.ts'
 import { refuseOpenProfiles, serveDiagnostics } from './diagnostics.ts'
 import { exitCodes, Failure } from './failure.ts'
+import { giveBackMemory } from './give-back.ts'
 import { parseBindAddress } from './host-port.ts'
 import { bind, type Page, type Pages, servePages } from './listen.ts'
 import { leaseName, singlePermissions } from './permissions.ts'
@@ -36,6 +37,9 @@ export interface RunningController {
 }
 
 const clock = realClock
+
+/** The first passes are over by then, and what they needed is not needed any more. */
+const settledAfterMs = 20_000
 
 export async function controller(
   options: ControllerOptions,
@@ -103,7 +107,10 @@ export async function controller(
     // The lease is given back after this, when no pass runs any more.
     undo.push(() => desks.stop('shutdown'))
     desks.start().then(
-      () => log.info('mooring controller is working'),
+      () => {
+        log.info('mooring controller is working')
+        undo.push(clock.setTimer(settledAfterMs, giveBackMemory))
+      },
       error => log.info('mooring controller ended before it worked', { error }),
     )
     const ports = {

@@ -48,9 +48,9 @@ export function addCapiDesk(parts: OfficeParts, office: Office = openOffice(part
   const binding = manager.addReconciler(
     defineReconciler({
       name: 'claim.binding',
-      async reconcile(key, { log }) {
+      async reconcile(key, pass) {
         if (isLeftAlone(key, scope, world)) return done()
-        return waiting.during(key, () => reconcileClaim(key, { ...world, note: noteIn(log, metrics) }))
+        return waiting.during(key, () => reconcileClaim(key, { ...world, note: noteIn(pass, metrics) }))
       },
       concurrency: bindingConcurrency,
       groupOf: key => poolKeyOf(world, key),

@@ -127,7 +127,8 @@ function showReport(caches: Caches, ledger: Ledger, change: Change<KubeObject>):
   const pool = report === undefined || isMalformed(report) ? undefined : poolOfReport(report)
   if (report === undefined || isMalformed(report) || pool === undefined) return ledger.hide(by)
   const { namespace } = report.metadata
-  ledger.show({ by, as: 'report', namespace, ...placeOf(report.address, pool, caches) })
+  const { pool: identity, space, ip, bits } = placeOf(report.address, pool, caches)
+  ledger.show({ by, as: 'report', pool: identity, space, ip, bits, namespace })
 }
 
 function showChoice(caches: Caches, ledger: Ledger, change: Change<KubeObject>): void {
@@ -137,7 +138,8 @@ function showChoice(caches: Caches, ledger: Ledger, change: Change<KubeObject>):
   const pool = poolOfClaim(claim)
   if (pool === undefined) return ledger.hide(by)
   const { namespace } = claim.metadata
-  ledger.show({ by, as: 'choice', namespace, ...placeOf(claim.choice, pool, caches) })
+  const { pool: identity, space, ip, bits } = placeOf(claim.choice, pool, caches)
+  ledger.show({ by, as: 'choice', pool: identity, space, ip, bits, namespace })
 }
 
 /** Where in the ledger the address lies. */
@@ -152,7 +154,9 @@ function placeOf(address: string, identity: Identity, caches: Caches): Pick<Show
 
 export function poolOfReport({ poolRef, metadata }: IPAddress): Identity | undefined {
   const kind = poolKindOf(poolRef)
-  return kind && { ...poolRef, namespace: kind.isNamespaced ? metadata.namespace : '' }
+  if (kind === undefined) return undefined
+  const { apiGroup, name } = poolRef
+  return { apiGroup, kind: poolRef.kind, namespace: kind.isNamespaced ? metadata.namespace : '', name }
 }
 
 export type ClusterState = 'none' | 'running' | 'paused' | 'missing'

@@ -45,10 +45,11 @@ export interface Entry {
 /** Notes one decision. */
 export type Note = (entry: Entry) => void
 
-export function noteIn(log: Log, metrics: DeskMetrics | undefined): Note {
+/** In the log of the pass, which is made when there is something to note. */
+export function noteIn(pass: { readonly log: Log }, metrics: DeskMetrics | undefined): Note {
   return entry => {
     metrics?.decided(entry)
-    log.info(sentences[entry.what], fieldsOf(entry))
+    pass.log.info(sentences[entry.what], fieldsOf(entry))
   }
 }
 

@@ -107,8 +107,10 @@ export class Ledger {
 
   show(showing: Showing): void {
     const before = this.#showings.get(showing.by)
-    if (before !== undefined && isSame(before, showing)) return
-    this.hide(showing.by)
+    if (before !== undefined) {
+      if (isSame(before, showing)) return
+      this.hide(showing.by)
+    }
     if (showing.as === 'report') this.#countReport(showing.pool, 1)
     const place = showing.ip && this.#placeOf(holdName(showing.space, showing.ip))
     const kept = toKept(showing, place?.hold?.ip ?? place?.shownBy[0]?.ip ?? showing.ip)

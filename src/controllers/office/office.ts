@@ -83,7 +83,7 @@ export function openOffice(parts: OfficeParts): Office {
   const reclaim = manager.addReconciler(
     defineReconciler({
       name: 'hold.reclaim',
-      reconcile: (name, pass) => reconcileHold(name, { ...world, note: noteIn(pass.log, metrics) }),
+      reconcile: (name, pass) => reconcileHold(name, { ...world, note: noteIn(pass, metrics) }),
       concurrency: reclaimConcurrency,
     }),
   )

@@ -31,7 +31,7 @@ export function addPoolCapacity(manager: Manager, world: PoolDesk): RunningRecon
   const capacity = manager.addReconciler(
     defineReconciler({
       name: 'pool.capacity',
-      reconcile: (key, { log }) => reconcilePool(key, { ...whole, note: noteIn(log, metrics) }),
+      reconcile: (key, pass) => reconcilePool(key, { ...whole, note: noteIn(pass, metrics) }),
     }),
   )
   const mark = (pool: Identity) => capacity.mark(identityKey(pool))
