@@ -57,6 +57,8 @@ export function setOwn(target: object, key: string, value: unknown): void {
 
 const quoteCode = 0x22
 const backslashCode = 0x5c
+/** Shorter ones are copied by the engine itself. */
+const sliceCharsMin = 13
 const integerPattern = /^-?\d+$/
 
 class Parser {
@@ -153,7 +155,7 @@ class Parser {
       const code = this.#text.charCodeAt(i)
       if (code === quoteCode) {
         this.#at = i + 1
-        return hasEscape ? this.#unescape(start, i + 1) : this.#text.slice(start + 1, i)
+        return hasEscape ? this.#unescape(start, i + 1) : this.#plain(start + 1, i)
       }
       if (code === backslashCode) {
         hasEscape = true
@@ -164,6 +166,12 @@ class Parser {
       }
     }
     throw new JSONSyntaxError('unexpected end of JSON input')
+  }
+
+  /** A slice of some length is a view that keeps the whole text in memory; a value may be kept for ever, a page may not. */
+  #plain(start: number, end: number): string {
+    const slice = this.#text.slice(start, end)
+    return end - start < sliceCharsMin ? slice : (JSON.parse(`"${slice}"`) as string)
   }
 
   #unescape(start: number, end: number): string {

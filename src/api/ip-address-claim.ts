@@ -107,7 +107,8 @@ export const claimablePoolKinds: readonly VersionedKind[] = [
 export function poolOfClaim({ poolRef, metadata }: Pick<IPAddressClaim, 'poolRef' | 'metadata'>): Identity | undefined {
   const kind = claimablePoolKinds.find(({ group, kind }) => group === poolRef.apiGroup && kind === poolRef.kind)
   if (kind === undefined) return undefined
-  return { ...poolRef, namespace: kind.isNamespaced ? metadata.namespace : '' }
+  const { apiGroup, name } = poolRef
+  return { apiGroup, kind: poolRef.kind, namespace: kind.isNamespaced ? metadata.namespace : '', name }
 }
 
 export function claimReference({ metadata, clusterName }: IPAddressClaim): ClaimReference {

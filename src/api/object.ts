@@ -89,8 +89,19 @@ export interface Identity {
  * One text per identity, `Kind.group/namespace/name` or `Kind.group/name`: no part has a slash, and no kind has a dot. It is
  * the only spelling of a pool's key.
  */
-export const identityKey = ({ apiGroup, kind, namespace, name }: Identity): string =>
-  namespace === '' ? `${kind}.${apiGroup}/${name}` : `${kind}.${apiGroup}/${namespace}/${name}`
+export function identityKey({ apiGroup, kind, namespace, name }: Identity): string {
+  // Holds, claims and reports of one pool come in rows: its key is made once, and is the same text to every map it is looked up in.
+  const { of } = lastKey
+  if (of.name === name && of.namespace === namespace && of.kind === kind && of.apiGroup === apiGroup) return lastKey.key
+  const key = namespace === '' ? `${kind}.${apiGroup}/${name}` : `${kind}.${apiGroup}/${namespace}/${name}`
+  lastKey = { of: { apiGroup, kind, namespace, name }, key }
+  return key
+}
+
+let lastKey: { readonly of: Identity; readonly key: string } = {
+  of: { apiGroup: '', kind: '', namespace: '', name: '' },
+  key: './',
+}
 
 /** Undefined for a text that is no key. Whether such a kind exists is not asked. */
 export function parseIdentityKey(key: string): Identity | undefined {

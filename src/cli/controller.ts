@@ -25,6 +25,7 @@ import type { ControllerOptions } from './controller-flags.ts'
 import { parseDesks } from './desks.ts'
 import { refuseOpenProfiles, serveDiagnostics } from './diagnostics.ts'
 import { exitCodes, Failure } from './failure.ts'
+import { giveBackMemory } from './give-back.ts'
 import { parseBindAddress } from './host-port.ts'
 import { bind, type Pages, servePages } from './listen.ts'
 import { leaseName, permissionSets, singlePermissions } from './permissions.ts'
@@ -42,6 +43,8 @@ export interface RunningController {
 }
 
 const clock = realClock
+/** The first passes are over by then, and what they needed is not needed any more. */
+const settledAfterMs = 20_000
 
 export async function controller(
   options: ControllerOptions,
@@ -114,7 +117,10 @@ export async function controller(
     // The lease is given back after this, when no pass runs any more.
     undo.push(() => assembled.stop('shutdown'))
     assembled.start().then(
-      () => log.info('mooring controller is working'),
+      () => {
+        log.info('mooring controller is working')
+        undo.push(clock.setTimer(settledAfterMs, giveBackMemory))
+      },
       error => log.info('mooring controller ended before it worked', { error }),
     )
     const ports = {

@@ -22,6 +22,15 @@ export const scopeCharsMax = 253 - 44
 
 /** Whether the names of objects can end in this: a DNS-1123 subdomain that leaves room for the address. */
 export function isScope(text: string): boolean {
-  if (text.length > scopeCharsMax) return false
+  // One is asked about for every address in it.
+  if (text === lastScope) return true
+  if (text.length > scopeCharsMax || !isSubdomain(text)) return false
+  lastScope = text
+  return true
+}
+
+let lastScope: string | undefined
+
+function isSubdomain(text: string): boolean {
   return text.split('.').every(label => label.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(label))
 }

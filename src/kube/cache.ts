@@ -2,10 +2,13 @@
 // are not to be changed, and with `isFrozen` (tests, the demo) they cannot be. A change is told to subscribers only so
 // that they mark keys; what is true is read when the key is worked on.
 //
+// Of each object only what its readers read is kept (`keep`): tens of thousands are held at rest.
+//
 // The cache never goes back in time: of one uid the highest version stays, and an object that was seen to be deleted does
 // not come back by an older event (the reflector drops those).
 
 import { Waiters } from '../runtime/waiters.ts'
+import { CacheIndex } from './cache-index.ts'
 import { isOlder, type KubeObject, keyOf } from './object.ts'
 
 /** Old alone: deleted. New alone: added. Both: changed, and of the same uid. */
@@ -23,6 +26,21 @@ export function isSpecChange({ old, new: next }: Change<KubeObject>): boolean {
 export type IndexFunction<T> = (object: T) => readonly string[]
 
 export interface CacheOptions<T, I extends string> {
+  /**
+   * What of an object stays: applied to each one that comes in, before it is indexed or told, also while a list is still
+   * being read. Readers see nothing else. Whoever opens a cache names what its readers read; without it, all stays but
+   * `managedFields`.
+   *
+   *   keep: ({ metadata, status }: Pod): Pod => ({ metadata: keyMetadata(metadata), status: { podIP: status?.podIP } })
+   *
+   * - `metadata` keeps at least name, namespace, uid and resourceVersion: the cache itself reads them.
+   * - A list that somebody writes back or compares as one (finalizers, ownerReferences, conditions) stays whole.
+   * - An object that events are recorded about keeps apiVersion and kind.
+   * - It may be a shape of its own, made to be read, as `office/parsed.ts` does it. What it made is given to it again, and
+   *   comes back as it is.
+   * - What cannot be read is still kept: it does not throw.
+   */
+  readonly keep?: (object: T) => T
   readonly indexes?: Readonly<Record<I, IndexFunction<T>>>
   readonly isFrozen?: boolean
   /** Told when a subscriber or an index function throws; the cache goes on. */
@@ -31,7 +49,8 @@ export interface CacheOptions<T, I extends string> {
 
 export class Cache<T extends KubeObject, I extends string = never> {
   readonly #objects = new Map<string, T>()
-  readonly #indexes: Map<string, { of: IndexFunction<T>; found: Map<string, Map<string, T>> }>
+  readonly #keep: (object: T) => T
+  readonly #indexes: Map<string, { of: IndexFunction<T>; found: CacheIndex<T> }>
   readonly #subscribers = new Set<(change: Change<T>) => void>()
   readonly #isFrozen: boolean
   readonly #onError: (error: unknown) => void
@@ -41,9 +60,10 @@ export class Cache<T extends KubeObject, I extends string = never> {
   #hasSynced = false
   #version = ''
 
-  constructor({ indexes, isFrozen = false, onError = () => {} }: CacheOptions<T, I> = {}) {
+  constructor({ keep = trim, indexes, isFrozen = false, onError = () => {} }: CacheOptions<T, I> = {}) {
     const entries = Object.entries<IndexFunction<T>>(indexes ?? {})
-    this.#indexes = new Map(entries.map(([name, of]) => [name, { of, found: new Map() }]))
+    this.#keep = keep
+    this.#indexes = new Map(entries.map(([name, of]) => [name, { of, found: new CacheIndex<T>() }]))
     this.#isFrozen = isFrozen
     this.#onError = onError
   }
@@ -67,12 +87,11 @@ export class Cache<T extends KubeObject, I extends string = never> {
 
   /** All objects for which the index function names this value. */
   byIndex(index: I, value: string): readonly T[] {
-    const found = this.#indexes.get(index)?.found.get(value)
-    return found === undefined ? [] : [...found.values()]
+    return this.#indexes.get(index)?.found.all(value) ?? []
   }
 
   countByIndex(index: I, value: string): number {
-    return this.#indexes.get(index)?.found.get(value)?.size ?? 0
+    return this.#indexes.get(index)?.found.count(value) ?? 0
   }
 
   /** The answer ends it. What is there already is not told. */
@@ -93,6 +112,11 @@ export class Cache<T extends KubeObject, I extends string = never> {
 
   synced(signal?: AbortSignal): Promise<void> {
     return this.#waiting.until(this.#hasSynced, signal)
+  }
+
+  /** What of an object will stay here: whoever collects many to hand them over together need not hold the rest of them. */
+  kept(object: T): T {
+    return this.#keep(object)
   }
 
   /** The reflector's: everything there is, at one version. Who is not in it is gone. */
@@ -191,7 +215,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   }
 
   #put(whole: T, changes: Change<T>[]): void {
-    const object = trim(whole)
+    const object = this.#keep(whole)
     const key = keyOf(object)
     const old = this.#objects.get(key)
     if (old === undefined) {
@@ -217,14 +241,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
     if (this.#isFrozen) deepFreeze(object)
     this.#objects.set(key, object)
     for (const index of this.#indexes.values()) {
-      for (const value of this.#valuesOf(index.of, object)) {
-        let found = index.found.get(value)
-        if (found === undefined) {
-          found = new Map()
-          index.found.set(value, found)
-        }
-        found.set(key, object)
-      }
+      for (const value of this.#valuesOf(index.of, object)) index.found.put(value, key, object)
     }
   }
 
@@ -238,11 +255,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
 
   #unindex(key: string, object: T): void {
     for (const index of this.#indexes.values()) {
-      for (const value of this.#valuesOf(index.of, object)) {
-        const found = index.found.get(value)
-        found?.delete(key)
-        if (found?.size === 0) index.found.delete(value)
-      }
+      for (const value of this.#valuesOf(index.of, object)) index.found.delete(value, key)
     }
   }
 
@@ -270,7 +283,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
 }
 
 /** Who wrote which field is of no use to a reader and is half of the bytes. */
-export function trim<T extends KubeObject>(object: T): T {
+function trim<T extends KubeObject>(object: T): T {
   if (!('managedFields' in object.metadata)) return object
   const { managedFields: _, ...metadata } = object.metadata
   return { ...object, metadata }

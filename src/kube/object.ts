@@ -17,7 +17,7 @@ export interface ObjectMeta {
   readonly resourceVersion?: string
   readonly generation?: number
   readonly creationTimestamp?: string | null
-  readonly deletionTimestamp?: string | null
+  readonly deletionTimestamp?: string | null | undefined
   readonly deletionGracePeriodSeconds?: number
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>

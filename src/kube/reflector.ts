@@ -36,7 +36,7 @@ import type { Random } from '../runtime/random.ts'
 import { Cancelled, type CancelReason } from '../runtime/retry-policy.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { ApiError, isApiError } from './api-error.ts'
-import { type Cache, trim } from './cache.ts'
+import type { Cache } from './cache.ts'
 import type { Client } from './client.ts'
 import type { ReflectorMetrics } from './metrics.ts'
 import { isOlder, type Kind, type KubeObject, nameOfKind } from './object.ts'
@@ -207,14 +207,14 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   }
 
   async #readPages(): Promise<{ items: T[]; version: string }> {
-    const { client, kind } = this.#options
+    const { client, kind, cache } = this.#options
     const select = { ...this.#selection(), limit: this.#timing.pageSize, signal: this.#abort.signal }
     const items: T[] = []
     let page = await client.listPage(kind, select)
     const version = page.resourceVersion
     for (;;) {
-      // At once: until the last page is there, all of the others are kept.
-      for (const item of page.items) items.push(trim(item))
+      // At once: until the last page is there, all of the others are held.
+      for (const item of page.items) items.push(cache.kept(item))
       if (page.continueAt === undefined) return { items, version }
       page = await client.listPage(kind, { ...select, continueAt: page.continueAt })
     }

@@ -57,6 +57,8 @@ const askedJitter = 0.25
 /** Passes begun before the event loop gets its turn: passes that wait for nothing must not keep the network waiting. */
 const passesPerTurnMax = 1_000
 
+const settled = Promise.resolve()
+
 interface Item {
   readonly key: string
   state: 'idle' | 'ready' | 'running'
@@ -202,7 +204,11 @@ export class WorkQueue {
       this.#isPumpDue = false
       this.#pump()
     }
-    if (this.#passesThisTurn < passesPerTurnMax) return queueMicrotask(pump)
+    if (this.#passesThisTurn < passesPerTurnMax) {
+      // As `queueMicrotask` does it, at a fraction of its price: there is one for every pass.
+      void settled.then(pump)
+      return
+    }
     setImmediate(() => {
       this.#passesThisTurn = 0
       pump()

@@ -4,7 +4,7 @@
 
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Backoff } from './backoff.ts'
-import type { Clock } from './clock.ts'
+import type { CancelTimer, Clock } from './clock.ts'
 import { noMetrics, type PassOutcome, type RuntimeMetrics } from './metrics.ts'
 import { type Next, WorkQueue } from './queue.ts'
 import type { Random } from './random.ts'
@@ -86,19 +86,15 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
   const { name } = reconciler
   const { clock, random, metrics = noMetrics } = parts
   const log = parts.log.with({ reconciler: name })
-  const passes = new Set<AbortController>()
+  const passes = new Set<RunningPass>()
 
   async function run(key: string): Promise<Next> {
-    const id = passId(random)
-    const passLog = log.with({ key, reconcileId: id })
-    const abort = new AbortController()
-    passes.add(abort)
-    const startMs = clock.monotonicMs()
-    const cancelDeadline = clock.setTimer(reconciler.passMsMax, () => abort.abort(new Cancelled('deadline')))
-    const [outcome, next] = await attempt(reconciler, { key, id, log: passLog, signal: abort.signal })
-    cancelDeadline()
-    passes.delete(abort)
-    metrics.passed(name, outcome, clock.monotonicMs() - startMs)
+    const pass = new RunningPass(key, { clock, random, log, msMax: reconciler.passMsMax })
+    passes.add(pass)
+    const [outcome, next] = await attempt(reconciler, pass)
+    pass.end()
+    passes.delete(pass)
+    metrics.passed(name, outcome, clock.monotonicMs() - pass.startMs)
     return next
   }
 
@@ -119,7 +115,7 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
     pause: () => queue.pause(),
     stop(reason) {
       const stopped = queue.stop()
-      for (const pass of passes) pass.abort(new Cancelled(reason))
+      for (const pass of passes) pass.cancel(new Cancelled(reason))
       return stopped
     },
     get depth() {
@@ -135,13 +131,76 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
   }
 }
 
-async function attempt({ reconcile }: Reconciler, pass: Pass): Promise<[PassOutcome, Next]> {
+interface PassParts {
+  readonly clock: Clock
+  readonly random: Random
+  readonly log: Log
+  readonly msMax: number
+}
+
+/**
+ * Most passes find everything as it should be: after a start there is one for every object there is. So a log, an id and a signal
+ * with its deadline are made when the pass first asks for them.
+ */
+class RunningPass implements Pass {
+  readonly key: string
+  readonly startMs: number
+  readonly #parts: PassParts
+  #id: string | undefined
+  #log: Log | undefined
+  #abort: AbortController | undefined
+  #cancelled: Cancelled | undefined
+  #cancelDeadline: CancelTimer = () => {}
+
+  constructor(key: string, parts: PassParts) {
+    this.key = key
+    this.#parts = parts
+    this.startMs = parts.clock.monotonicMs()
+  }
+
+  get id(): string {
+    this.#id ??= passId(this.#parts.random)
+    return this.#id
+  }
+
+  get log(): Log {
+    this.#log ??= this.#parts.log.with({ key: this.key, reconcileId: this.id })
+    return this.#log
+  }
+
+  get signal(): AbortSignal {
+    if (this.#abort !== undefined) return this.#abort.signal
+    const abort = new AbortController()
+    this.#abort = abort
+    if (this.#cancelled !== undefined) abort.abort(this.#cancelled)
+    const { clock, msMax } = this.#parts
+    const leftMs = this.startMs + msMax - clock.monotonicMs()
+    this.#cancelDeadline = clock.setTimer(leftMs, () => abort.abort(new Cancelled('deadline')))
+    return abort.signal
+  }
+
+  /** Why it was told to stop, if it was. */
+  get cancelReason(): unknown {
+    return this.#abort === undefined ? this.#cancelled : this.#abort.signal.reason
+  }
+
+  cancel(why: Cancelled): void {
+    this.#cancelled = why
+    this.#abort?.abort(why)
+  }
+
+  end(): void {
+    this.#cancelDeadline()
+  }
+}
+
+async function attempt({ reconcile }: Reconciler, pass: RunningPass): Promise<[PassOutcome, Next]> {
   try {
     const result = await reconcile(pass.key, pass)
     return [result.kind === 'requeue after' ? 'requeue_after' : result.kind, result]
   } catch (thrown) {
     const error = toError(thrown)
-    const reason: unknown = pass.signal.reason
+    const reason = pass.cancelReason
     if (reason instanceof Cancelled && reason.reason !== 'deadline') return ['cancelled', { kind: 'done' }]
     return judge(error, pass.log)
   }

@@ -1,6 +1,8 @@
 // What stories promise about claims, said once.
 
 import { expect } from 'vitest'
+import { holdOf } from '../../src/controllers/office/parsed.ts'
+import { isMalformed } from '../../src/ip/malformed.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import { events, holds } from './kinds.ts'
 import type { Stored, Thing, World } from './world.ts'
@@ -79,13 +81,20 @@ const namesOf = (objects: readonly KubeObject[]) => new Set(objects.map(({ metad
 const isFrom = ({ spec }: Stored, pool: Stored | undefined): boolean =>
   spec.poolRef.name === pool?.metadata.name && spec.poolRef.namespace === pool?.metadata.namespace
 
+/** The same of a hold as a desk keeps it. */
+function isKnownFrom(object: KubeObject, pool: Stored | undefined): boolean {
+  const hold = holdOf(object)
+  if (isMalformed(hold) || pool === undefined) return false
+  return hold.pool.name === pool.metadata.name && hold.pool.namespace === (pool.metadata.namespace ?? '')
+}
+
 /** So many rows name the pool, and the desk has heard of it: whoever comes now finds what is free. */
 export async function holdsBecome(world: World, pool: Thing, count: number): Promise<void> {
   await world.eventually(async () => {
     const held = await holdsOf(world, pool)
     expect(held).toHaveLength(count)
     const stored = await world.get(pool)
-    const known = [...world.desk.view(holds).values()].filter(hold => isFrom(hold as Stored, stored))
+    const known = [...world.desk.view(holds).values()].filter(hold => isKnownFrom(hold, stored))
     expect(namesOf(known)).toEqual(namesOf(held))
   })
 }

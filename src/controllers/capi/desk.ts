@@ -80,7 +80,7 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
     defineReconciler({
       name: 'claim.binding',
       reconcile: (key, pass) => {
-        const inPass = { ...world, client: client.withPass(pass), note: noteIn(pass.log, metrics, about) }
+        const inPass = { ...world, client: client.withPass(pass), note: noteIn(pass, metrics, about) }
         return line.during(key, () => reconcileClaim(key, scope, inPass))
       },
       concurrency: bindingConcurrency,

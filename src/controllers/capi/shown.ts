@@ -28,6 +28,7 @@ interface Seen extends Pick<Caches, 'claims' | 'reports' | 'pools'> {
 
 export function followShown(seen: Seen, ledger: Ledger): void {
   const { claims, reports, sources } = seen
+  ledger.judgeBound('IPAddress', key => isBound(seen, key))
   reports.subscribe(change => showReport(seen, ledger, change))
   claims.subscribe(change => showChoice(seen, ledger, change))
   // Addresses that came before their pool show from now on, and so do those of a pool that was let into a space.
@@ -53,7 +54,7 @@ function showReport(seen: Seen, ledger: Ledger, change: Change<KubeObject>): voi
   if (report === undefined || pool === undefined) return ledger.hide(reportNamed(key), 'report')
   const { namespace } = report.metadata
   const place = placeOf(report.address, pool, seen)
-  ledger.show({ by: reportNamed(key), as: 'report', namespace, ...place, isBound: () => isBound(seen, key) })
+  ledger.show({ by: reportNamed(key), as: 'report', namespace, ...place })
 }
 
 function showChoice(seen: Seen, ledger: Ledger, change: Change<KubeObject>): void {

@@ -16,7 +16,7 @@ import type { Ledger } from '../office/ledger.ts'
 import type { Sources } from '../office/sources.ts'
 import { createViews, type Views } from '../office/views.ts'
 import type { Moved } from './moved.ts'
-import { claimOf, reportOf } from './parsed.ts'
+import { claimOf, keepClaim, keepCluster, keepReport, reportOf } from './parsed.ts'
 import { poolOfReport } from './whose.ts'
 
 export interface Caches extends Views {
@@ -48,10 +48,15 @@ export function createCaches(isFrozen = false, views = createViews(isFrozen)): C
     ...views,
     claims: new Cache<KubeObject, 'pool' | 'cluster'>({
       ...options,
+      keep: keepClaim,
       indexes: { pool: object => poolKeyOfClaim(object), cluster: object => clusterKeyOfClaim(object) },
     }),
-    reports: new Cache<KubeObject, 'pool'>({ ...options, indexes: { pool: object => poolKeyOfReport(object) } }),
-    clusters: new Cache<KubeObject>(options),
+    reports: new Cache<KubeObject, 'pool'>({
+      ...options,
+      keep: keepReport,
+      indexes: { pool: object => poolKeyOfReport(object) },
+    }),
+    clusters: new Cache<KubeObject>({ ...options, keep: keepCluster }),
   }
 }
 

@@ -13,19 +13,24 @@ export interface Party {
   readonly isProven: boolean
 }
 
-export function isDisputed(ledger: Pick<Ledger, 'shownAt'>, space: string, ip: IP, { own, isProven }: Party): boolean {
+export function isDisputed(
+  ledger: Pick<Ledger, 'shownAt' | 'isBound'>,
+  space: string,
+  ip: IP,
+  { own, isProven }: Party,
+): boolean {
   if (isProven) return isBoundToAnother(ledger, space, ip, own)
   return othersAt(ledger, space, ip, own).length > 0
 }
 
 /** Whether a reader, following some other claim to its report, finds this address. */
 export function isBoundToAnother(
-  ledger: Pick<Ledger, 'shownAt'>,
+  ledger: Pick<Ledger, 'shownAt' | 'isBound'>,
   space: string,
   ip: IP,
   own: readonly ShownBy[],
 ): boolean {
-  return othersAt(ledger, space, ip, own).some(({ as, isBound }) => as === 'report' && isBound?.() === true)
+  return othersAt(ledger, space, ip, own).some(({ as, by }) => as === 'report' && ledger.isBound(by))
 }
 
 export function othersAt(ledger: Pick<Ledger, 'shownAt'>, space: string, ip: IP, own: readonly ShownBy[]): Showing[] {

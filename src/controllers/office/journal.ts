@@ -56,13 +56,14 @@ export interface Decider {
 
 const theOffice: Decider = { desk: 'office', claimKind: '' }
 
-export function noteIn(log: Log, metrics: DeskMetrics | undefined, decider = theOffice): Note {
+/** In the log of the pass, which is made when there is something to note. */
+export function noteIn(pass: { readonly log: Log }, metrics: DeskMetrics | undefined, decider = theOffice): Note {
   return entry => {
     const { desk } = decider
     // The office decides about holds of claims of every kind.
     const claimKind = decider.claimKind || (entry.claim?.kind ?? '')
     metrics?.decided(entry, { desk, claimKind })
-    log.info(sentences[entry.what], { desk, ...(claimKind !== '' && { claimKind }), ...fieldsOf(entry) })
+    pass.log.info(sentences[entry.what], { desk, ...(claimKind !== '' && { claimKind }), ...fieldsOf(entry) })
   }
 }
 

@@ -32,11 +32,7 @@ export interface Showing {
   readonly bits: number
   readonly namespace: string
   readonly clusterName?: string
-  /** Whether a bound claim stands behind it, as it is in view when it is asked: only that counts against another bound claim. */
-  readonly isBound?: () => boolean
 }
-
-const keyOfShowing = ({ kind, key }: ShownBy, as: Showing['as']): string => `${kind} ${key} ${as}`
 
 export const isSameShower = (one: ShownBy, other: ShownBy): boolean => one.kind === other.kind && one.key === other.key
 
@@ -58,15 +54,21 @@ export interface LedgerChange {
   readonly freed?: Freed
 }
 
+/** There are as many as addresses that are taken, so none carries more than it needs: two show one, as a rule. */
 interface Place {
   hold: Hold | undefined
-  readonly shownBy: Map<string, Showing>
+  /** In the order in which they came. */
+  shownBy: readonly Showing[]
 }
+
+const none: readonly never[] = []
 
 export class Ledger {
   readonly #index = new LedgerIndex()
   readonly #places = new Map<string, Place>()
-  readonly #showings = new Map<string, Showing>()
+  /** By sort and kind, then by key of the object. */
+  readonly #showings = new Map<string, Map<string, Showing>>()
+  readonly #isBound = new Map<string, (key: string) => boolean>()
   /** Those as reports, by key of the pool. */
   readonly #reports = new Map<string, Set<Showing>>()
   readonly #subscribers = new Set<(change: LedgerChange) => void>()
@@ -85,12 +87,23 @@ export class Ledger {
 
   /** Everything that shows the address; a pass that is only about to take it does not count. */
   shownAt(space: string, ip: IP): Showing[] {
-    const showings = this.#places.get(holdName(space, ip))?.shownBy.values() ?? []
-    return [...showings].filter(({ as }) => as !== 'intent')
+    const showings = this.#places.get(holdName(space, ip))?.shownBy ?? none
+    return showings.filter(({ as }) => as !== 'intent')
   }
 
   isShownBy(by: ShownBy, as: Showing['as'], space: string, ip: IP): boolean {
-    return this.#places.get(holdName(space, ip))?.shownBy.has(keyOfShowing(by, as)) === true
+    const showings = this.#places.get(holdName(space, ip))?.shownBy ?? none
+    return showings.some(showing => showing.as === as && isSameShower(showing.by, by))
+  }
+
+  /** How it is told of reports of a kind whether a bound claim stands behind them. */
+  judgeBound(kind: string, isBound: (key: string) => boolean): void {
+    this.#isBound.set(kind, isBound)
+  }
+
+  /** Whether a bound claim stands behind what is shown, as it is in view now: only that counts against another bound claim. */
+  isBound({ kind, key }: ShownBy): boolean {
+    return this.#isBound.get(kind)?.(key) === true
   }
 
   /** Whether a report names the pool, readable or not. */
@@ -125,15 +138,18 @@ export class Ledger {
   }
 
   show(showing: Showing): void {
-    const key = keyOfShowing(showing.by, showing.as)
-    const before = this.#showings.get(key)
-    if (before !== undefined && isSame(before, showing)) return
-    this.hide(showing.by, showing.as)
-    this.#showings.set(key, showing)
-    if (showing.as === 'report') this.#addReport(showing)
-    if (showing.ip === undefined) return
-    const place = this.#placeOf(holdName(showing.space, showing.ip))
-    place.shownBy.set(key, showing)
+    const showings = this.#showingsOf(showing.by, showing.as)
+    const before = showings.get(showing.by.key)
+    if (before !== undefined) {
+      if (isSame(before, showing)) return
+      this.hide(showing.by, showing.as)
+    }
+    const place = showing.ip && this.#placeOf(holdName(showing.space, showing.ip))
+    const kept = toKept(showing, place?.hold?.ip ?? place?.shownBy[0]?.ip ?? showing.ip)
+    showings.set(kept.by.key, kept)
+    if (kept.as === 'report') this.#addReport(kept)
+    if (showing.ip === undefined || place === undefined) return
+    place.shownBy = place.shownBy.length === 0 ? [kept] : [...place.shownBy, kept]
     if (place.hold !== undefined) return
     this.#index.put(toShadow(showing, showing.ip))
     // The hold that follows an intent is told.
@@ -141,15 +157,15 @@ export class Ledger {
   }
 
   hide(by: ShownBy, as: Showing['as']): void {
-    const key = keyOfShowing(by, as)
-    const showing = this.#showings.get(key)
+    const showings = this.#showingsOf(by, as)
+    const showing = showings.get(by.key)
     if (showing === undefined) return
-    this.#showings.delete(key)
+    showings.delete(by.key)
     const { space, ip } = showing
     if (as === 'report') this.#removeReport(showing)
     const name = ip && holdName(space, ip)
     const place = name === undefined ? undefined : this.#places.get(name)
-    place?.shownBy.delete(key)
+    if (place !== undefined) place.shownBy = without(place.shownBy, showing)
     if (ip === undefined || name === undefined || place === undefined) {
       if (as === 'report') this.#tell(showing)
     } else if (place.hold === undefined) {
@@ -161,9 +177,19 @@ export class Ledger {
   }
 
   #placeOf(name: string): Place {
-    const place = this.#places.get(name) ?? { hold: undefined, shownBy: new Map<string, Showing>() }
+    const known = this.#places.get(name)
+    if (known !== undefined) return known
+    const place: Place = { hold: undefined, shownBy: none }
     this.#places.set(name, place)
     return place
+  }
+
+  #showingsOf({ kind }: ShownBy, as: Showing['as']): Map<string, Showing> {
+    const known = this.#showings.get(`${as} ${kind}`)
+    if (known !== undefined) return known
+    const made = new Map<string, Showing>()
+    this.#showings.set(`${as} ${kind}`, made)
+    return made
   }
 
   #addReport(showing: Showing): void {
@@ -179,9 +205,9 @@ export class Ledger {
     if (reports?.size === 0) this.#reports.delete(key)
   }
 
-  /** The hold is gone: whoever else shows the address keeps it taken, and may have waited for just that. */
+  /** The hold is gone: another object that shows the address keeps it taken, and its claim may have waited for just that. */
   #settle(name: string, place: Place, gone: HoldSpec): void {
-    const [showing] = place.shownBy.values()
+    const [showing] = place.shownBy
     if (showing === undefined) {
       this.#places.delete(name)
       this.#index.remove(gone)
@@ -195,6 +221,17 @@ export class Ledger {
     const change = { space, pool: identityKey(pool), ...(freed && { freed }) }
     for (const onChange of this.#subscribers) onChange(change)
   }
+}
+
+function without(showings: readonly Showing[], gone: Showing): readonly Showing[] {
+  const others = showings.filter(showing => showing !== gone)
+  return others.length === 0 ? none : others
+}
+
+/** Written out, and with the address that its place has already, it takes half the room. */
+function toKept({ by, as, pool, space, bits, namespace, clusterName }: Showing, ip: IP | undefined): Showing {
+  if (clusterName === undefined) return { by, as, pool, space, ip, bits, namespace }
+  return { by, as, pool, space, ip, bits, namespace, clusterName }
 }
 
 function toFreed({ space, ip, bits, pool, claim }: HoldSpec): Freed {

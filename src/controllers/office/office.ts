@@ -117,7 +117,7 @@ export function openOffice(parts: OfficeParts): Office {
       defineReconciler({
         name,
         reconcile: (key, pass) =>
-          reconcile(key, { ...world, client: client.withPass(pass), note: noteIn(pass.log, metrics) }),
+          reconcile(key, { ...world, client: client.withPass(pass), note: noteIn(pass, metrics) }),
         concurrency: reclaimConcurrency,
       }),
     )

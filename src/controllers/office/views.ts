@@ -10,7 +10,7 @@ import { Cache } from '../../kube/cache.ts'
 import { type Kind, type KubeObject, keyOf, keyOfRef } from '../../kube/object.ts'
 import { pools as poolKinds } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
-import { holdOf, macHoldOf, poolOf } from './parsed.ts'
+import { holdOf, keepHold, keepNamespace, macHoldOf, poolOf } from './parsed.ts'
 
 export interface Views {
   readonly holds: Cache<KubeObject, 'claim' | 'pool'>
@@ -25,6 +25,7 @@ export function createViews(isFrozen = false): Views {
   return {
     holds: new Cache<KubeObject, 'claim' | 'pool'>({
       ...options,
+      keep: keepHold,
       indexes: {
         claim: object => fromHold(object, hold => hold.claim.uid),
         pool: object => fromHold(object, hold => identityKey(hold.pool)),
@@ -34,7 +35,7 @@ export function createViews(isFrozen = false): Views {
       ...options,
       indexes: { claim: object => readable(macHoldOf(object)).map(({ claim }) => claim.uid) },
     }),
-    namespaces: new Cache<KubeObject>(options),
+    namespaces: new Cache<KubeObject>({ ...options, keep: keepNamespace }),
     pools: new Map(poolKinds.map(kind => [keyOfKind(kind), new Cache<KubeObject>(options)])),
   }
 }

@@ -33,7 +33,7 @@ export function addPoolCapacity(domain: Domain, world: PoolDesk): RunningReconci
     defineReconciler({
       name: 'pool.capacity',
       reconcile: (key, pass) =>
-        reconcilePool(key, { ...whole, client: client.withPass(pass), note: noteIn(pass.log, metrics) }),
+        reconcilePool(key, { ...whole, client: client.withPass(pass), note: noteIn(pass, metrics) }),
     }),
   )
   const mark = (pool: Identity) => capacity.mark(identityKey(pool))
