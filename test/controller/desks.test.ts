@@ -3,7 +3,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Manifest, plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
 import { refOf } from '../../src/kube/object.ts'
-import { aClaim, addressOf, aGround, aNamespace, aPool, type Ground, installRoles, kindNamed, until } from './ground.ts'
+import { aClaim, addressOf, aGround, aNamespace, aPool, type Ground, kindNamed, until } from './ground.ts'
 import { aReplica, type Replica } from './replica.ts'
 import { aBuoy, buoyDefinition, desksWithToy } from './toy-desk.ts'
 
