@@ -133,7 +133,7 @@ export const flags: readonly Flag[] = [
   },
 ]
 
-/** What others inject and what it comes to here. They are taken, so that nobody's installation fails for their sake. */
+/** What others inject and what it comes to here. They are taken, so that no installation fails because of them. */
 export const foreignFlags: readonly { readonly flag: string; readonly why: string }[] = [
   { flag: '--sync-period <duration>', why: 'nothing is looked at again because time went by' },
   { flag: '--max-concurrent-reconciles <number>', why: 'claims of different pools never wait for each other' },

@@ -99,7 +99,11 @@ export async function controller(
     const readiness = (): Readiness => {
       if (state.isStopping) return { isReady: false, lines: ['it is stopping'] }
       const problem = webhooks.certificate?.problem
-      return readinessOf(assembled.domains, problem === undefined ? [] : [problem])
+      // A replica that can never lead would let a rollout pass in which no replica works.
+      return readinessOf(assembled.domains, [
+        ...(problem === undefined ? [] : [problem]),
+        ...checks.reasons('election'),
+      ])
     }
     const health = await serveHealth(parts, readiness, assembled.domains)
     const diagnostics = await serveMetrics(parts, metrics)

@@ -17,8 +17,8 @@ type Told = Pick<Domain, 'name' | 'reasons' | 'faults'>
 
 /** The office is the first of the domains; `problems` are those of the process itself. */
 export function readinessOf([office, ...desks]: readonly Told[], problems: readonly string[]): Readiness {
-  const general = [...problems, ...(office?.reasons() ?? [])]
-  if (general.length > 0) return { isReady: false, lines: general }
+  const general = new Set([...problems, ...(office?.reasons() ?? [])])
+  if (general.size > 0) return { isReady: false, lines: [...general] }
   const waiting = desks.filter(desk => desk.reasons().length > 0)
   const isAtFault = waiting.some(desk => desk.faults().length > 0)
   return { isReady: !isAtFault || waiting.length < desks.length, lines: waiting.flatMap(deskLines) }

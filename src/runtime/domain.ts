@@ -207,7 +207,11 @@ export class ManagedDomain implements Domain {
         lacks.push({ reason, isKnown: true, isFault: this.#awaitedFaults.includes(reason) })
       }
     }
-    for (const [followed, { isNeeded }] of this.#sources) lacks.push(...lacksOf(followed, isNeeded))
+    for (const [followed, { isNeeded }] of this.#sources) {
+      // What `admitted` says of the same kind says more.
+      const isSaid = ({ reason }: Lack) => lacks.some(said => said.reason.startsWith(reason))
+      lacks.push(...lacksOf(followed, isNeeded).filter(lack => !isSaid(lack)))
+    }
     return lacks
   }
 }

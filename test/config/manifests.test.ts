@@ -2,11 +2,22 @@
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { plainInstall, toDefinitions, toFiles, toInstallation, toRBAC, toYAML } from '../../scripts/config/manifests.ts'
+import {
+  plainInstall,
+  toDefinitions,
+  toFiles,
+  toInstallation,
+  toManager,
+  toRBAC,
+  toWebhooks,
+  toYAML,
+} from '../../scripts/config/manifests.ts'
 import { checkCRD } from '../../src/apiserver/crd/check.ts'
 import type { KubeObject } from '../../src/apiserver/object.ts'
 import { permissionSets } from '../../src/cli/permissions.ts'
 import { componentsOf } from '../../src/controllers/assemble.ts'
+import { capi } from '../../src/controllers/capi/desk.ts'
+import { desksWithToy, toy } from '../controller/toy-desk.ts'
 
 const files = toFiles(plainInstall)
 
@@ -67,6 +78,38 @@ describe('definitions as they are installed', () => {
     const webhooks = componentsOf(plainInstall.desks, plainInstall.on).flatMap(component => component.webhooks)
     const registered = webhooks.filter(({ isStandIn }) => !isStandIn)
     expect(text.match(/caBundle: QUJD/g)).toHaveLength(2 + registered.length)
+  })
+})
+
+describe('an installation with a desk that is off', () => {
+  const options = { ...plainInstall, desks: desksWithToy, on: ['toy'] }
+  const [, role] = toRBAC(options)
+  const rules = role?.rules as { apiGroups: string[]; resources: string[]; verbs: string[] }[]
+
+  test('has its webhooks and its permissions to write not, and what it takes to see its kinds', () => {
+    expect(rules.filter(({ resources }) => /^ipaddress/.test(resources[0] ?? ''))).toEqual([
+      { apiGroups: ['ipam.cluster.x-k8s.io'], resources: ['ipaddressclaims'], verbs: ['list', 'watch'] },
+      { apiGroups: ['ipam.cluster.x-k8s.io'], resources: ['ipaddresses'], verbs: ['list', 'watch'] },
+    ])
+    expect(rules.flatMap(({ resources }) => resources)).toContain('buoys/status')
+    const names = toWebhooks(options).flatMap(({ webhooks }) => (webhooks ?? []) as { name: string }[])
+    expect(names.length).toBeGreaterThan(0)
+    expect(names.filter(({ name }) => capi.webhooks.some(webhook => webhook.name === name))).toEqual([])
+  })
+
+  test('tells the controller which desks are on, and only then', () => {
+    expect(toYAML(toManager(options))).toContain('- --desks=toy\n')
+    expect(toYAML(toManager({ ...options, on: ['capi', 'toy'] }))).not.toContain('--desks')
+  })
+
+  test('says of each rule which part needs it, also of one that two parts need', () => {
+    const twin = { ...toy, name: 'twin' }
+    const both = { ...options, desks: [...desksWithToy, twin], on: ['toy', 'twin'] }
+    const text = toYAML(toRBAC(both), both)
+    expect(text).toContain(
+      '  # toy: without it, buoys have no status.\n  # twin: without it, buoys have no status.\n  - apiGroups:',
+    )
+    expect(text.match(/buoys\/status/g)).toHaveLength(1)
   })
 })
 

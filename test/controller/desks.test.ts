@@ -1,9 +1,9 @@
 // Desks that are on, off, or lack something: each by itself, and the process for all of them.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type InstallOptions, plainInstall } from '../../scripts/config/manifests.ts'
+import { type Manifest, plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
 import { refOf } from '../../src/kube/object.ts'
-import { aClaim, addressOf, aGround, aNamespace, aPool, type Ground, installRoles, kindNamed, until } from './ground.ts'
+import { aClaim, addressOf, aGround, aNamespace, aPool, type Ground, kindNamed, until } from './ground.ts'
 import { aReplica, type Replica } from './replica.ts'
 import { aBuoy, buoyDefinition, desksWithToy } from './toy-desk.ts'
 
@@ -20,24 +20,34 @@ afterEach(async () => {
   for (const replica of replicas.splice(0)) await replica.stop()
 })
 
-/** An installation with these desks on, and the account that has its roles. */
-async function install(name: string, on: readonly string[]): Promise<{ options: InstallOptions; kubeconfig: string }> {
+/** An installation with these desks on, and the account that has its roles: without rules about that resource, where one is named. */
+async function install(name: string, on: readonly string[], missing = ''): Promise<Installed> {
   const options = { ...plainInstall, namespace: `${name}-system`, namePrefix: `${name}-`, desks: desksWithToy, on }
-  await installRoles(ground, options)
-  return { options, kubeconfig: await ground.kubeconfigOf(options.namespace, `${name}-controller`) }
+  const roles = toRBAC(options)
+  const isLeft = ({ resources }: Rule) => resources?.includes(missing) !== true
+  const fewer = roles.map(role => (role.rules === undefined ? role : { ...role, rules: rulesOf(role).filter(isLeft) }))
+  await ground.apply(aNamespace(options.namespace), ...fewer)
+  const kubeconfig = await ground.kubeconfigOf(options.namespace, `${name}-controller`)
+  return { kubeconfig, rules: roles.flatMap(rulesOf), grant: () => ground.apply(...roles) }
 }
+
+interface Installed {
+  readonly kubeconfig: string
+  readonly rules: readonly Rule[]
+  /** All rules, from now on. */
+  grant(): Promise<void>
+}
+
+interface Rule {
+  readonly resources?: readonly string[]
+}
+
+const rulesOf = ({ rules }: Manifest): readonly Rule[] => (rules ?? []) as readonly Rule[]
 
 async function start(kubeconfig: string, on: readonly string[]): Promise<Replica> {
   const replica = await aReplica(kubeconfig, { desks: on.join(','), insecureDiagnostics: true }, desksWithToy)
   replicas.push(replica)
   return replica
-}
-
-/** The role without the rules about this resource. */
-async function withoutRulesFor(options: InstallOptions, resource: string): Promise<void> {
-  const role = (await installRoles(ground, options)).find(({ kind }) => kind === 'ClusterRole') ?? {}
-  const rules = role.rules as { resources: string[] }[]
-  await ground.apply({ ...role, rules: rules.filter(({ resources }) => !resources.includes(resource)) })
 }
 
 async function statesOf(replica: Replica): Promise<string[]> {
@@ -53,8 +63,7 @@ const isMarked = async (buoy: object) => {
 
 describe('with two desks, of which one lacks a permission', () => {
   test('the process is ready and names it, the other desk works, and it begins when it has the permission', async () => {
-    const { options, kubeconfig } = await install('pair', ['capi', 'toy'])
-    await withoutRulesFor(options, 'buoys/status')
+    const { kubeconfig, grant } = await install('pair', ['capi', 'toy'], 'buoys/status')
     const replica = await start(kubeconfig, ['capi', 'toy'])
     const reason = 'may not patch buoys.example.org/status: without it, buoys have no status'
     await replica.untilReady()
@@ -72,7 +81,7 @@ describe('with two desks, of which one lacks a permission', () => {
     expect(await addressOf(ground.admin, claim)).toBe('10.11.0.1')
     expect(await isMarked(buoy)).toBe(false)
 
-    await installRoles(ground, options)
+    await grant()
     await until('the buoy is marked', () => isMarked(buoy))
     expect(await replica.readyz()).toEqual({ code: 200, text: 'ok' })
     expect(await statesOf(replica)).toEqual(['office working', 'capi working', 'toy working'])
@@ -81,14 +90,26 @@ describe('with two desks, of which one lacks a permission', () => {
 
 describe('with one desk, which lacks a permission', () => {
   test('the process is not ready, and says why', async () => {
-    const { options, kubeconfig } = await install('single', ['toy'])
-    await withoutRulesFor(options, 'buoys/status')
+    const { kubeconfig } = await install('single', ['toy'], 'buoys/status')
     const replica = await start(kubeconfig, ['toy'])
     await replica.said({ msg: 'a permission is missing', desk: 'toy' })
     const text = 'desk toy waits: may not patch buoys.example.org/status: without it, buoys have no status\n'
     await until('nothing else is missing', async () => (await replica.readyz()).text === text)
     expect((await replica.readyz()).code).toBe(503)
     expect(replica.lines.map(({ msg }) => msg)).not.toContain('leads')
+  })
+})
+
+describe('with every desk, and without the permission to be the leader', () => {
+  test('the process is not ready, and says why', async () => {
+    const { kubeconfig } = await install('leaderless', ['capi', 'toy'], 'leases')
+    const replica = await start(kubeconfig, ['capi', 'toy'])
+    await replica.said({ msg: 'a permission is missing', desk: 'election', verb: 'create' })
+    await until('nothing else is missing', async () => {
+      const lines = (await replica.readyz()).text.trim().split('\n')
+      return lines.every(line => line.includes('leases.coordination.k8s.io in namespace leaderless-system'))
+    })
+    expect((await replica.readyz()).code).toBe(503)
   })
 })
 
@@ -103,12 +124,9 @@ describe('with a desk whose kind is not installed', () => {
     await replica.untilReady()
     await until('the office works', async () => (await statesOf(replica)).includes('office working'))
     expect(await statesOf(replica)).toEqual(['office working', 'toy not installed'])
-    const { code, text } = await replica.readyz()
-    expect([code, text.split('\n')[1]]).toEqual([
-      200,
-      'desk toy waits: buoys.example.org is not installed: it comes with the test',
-    ])
-    expect(await replica.readyz('/toy')).toMatchObject({ code: 503 })
+    const reason = 'buoys.example.org is not installed: it comes with the test'
+    expect(await replica.readyz()).toEqual({ code: 200, text: `ok\ndesk toy waits: ${reason}\n` })
+    expect(await replica.readyz('/toy')).toEqual({ code: 503, text: `${reason}\n` })
 
     await ground.apply(buoyDefinition)
     const buoy = aBuoy(home, 'early')
@@ -125,10 +143,7 @@ describe('with a desk whose kind is not installed', () => {
 
 describe('--desks', () => {
   test('leaves a desk off: it makes no pass, its kinds are seen, and it needs no permission to write', async () => {
-    const { options, kubeconfig } = await install('off', ['capi'])
-    const rules = (await installRoles(ground, options)).flatMap(
-      role => (role.rules ?? []) as { resources?: string[] }[],
-    )
+    const { rules, kubeconfig } = await install('off', ['capi'])
     expect(rules.filter(({ resources }) => resources?.some(name => name.startsWith('buoys')))).toEqual([
       { apiGroups: ['example.org'], resources: ['buoys'], verbs: ['list', 'watch'] },
     ])

@@ -16,7 +16,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const cluster = await startCluster({
     dir,
     apiserverArgs: [
-      // Who sets blockOwnerDeletion must be allowed to change the owner's finalizers.
+      // An account that sets blockOwnerDeletion must be allowed to change the owner's finalizers.
       '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
       `--audit-policy-file=${policy}`,
       `--audit-log-path=${audit}`,

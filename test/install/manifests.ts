@@ -38,7 +38,7 @@ export function expectSame(what: string, expected: unknown, seen: unknown): void
   if (difference) throw new Error(difference)
 }
 
-/** Where two things begin to differ: of a whole definition nobody wants to read more. */
+/** Where two things begin to differ: a whole definition would be too long to read. */
 function firstDifference(path: string, a: unknown, b: unknown): string | undefined {
   if (isDeepStrictEqual(a, b)) return undefined
   const isBranch = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null

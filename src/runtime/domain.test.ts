@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { silentLog } from '../telemetry/log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import type { Source } from './domain.ts'
+import { Manager } from './manager.ts'
+import { seededRandom } from './random.ts'
+import { settle, VirtualClock } from './virtual-clock.ts'
+
+function aKind(problem: string, isInstalled: boolean): Source {
+  return {
+    name: 'buoys',
+    isInstalled,
+    start: () => {},
+    synced: () => Promise.resolve(),
+    problem: () => problem,
+    stop: async () => {},
+  }
+}
+
+async function started(source: Source) {
+  const metrics = createMetrics()
+  const manager = new Manager({ clock: new VirtualClock(), random: seededRandom(1), log: silentLog, metrics })
+  const domain = manager.domain('toy')
+  domain.addSource(source)
+  await manager.start()
+  await settle()
+  const state = /^mooring_desk_state\{desk="toy",state="([\w ]+)"\} 1$/m.exec(metrics.text())?.[1]
+  await manager.stop('shutdown')
+  return { reasons: domain.reasons(), faults: domain.faults(), state }
+}
+
+test('a kind that cannot be read is a fault', async () => {
+  const reasons = ['buoys cannot be read: forbidden']
+  expect(await started(aKind('buoys cannot be read: forbidden', true))).toEqual({
+    reasons,
+    faults: reasons,
+    state: 'waiting',
+  })
+})
+
+test('a kind that is not installed is a reason to wait, and no fault', async () => {
+  expect(await started(aKind('buoys is not installed', false))).toEqual({
+    reasons: ['buoys is not installed'],
+    faults: [],
+    state: 'not installed',
+  })
+})
