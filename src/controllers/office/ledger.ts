@@ -15,9 +15,11 @@ export interface ShownBy {
   readonly kind: string
   /** Of the object: `namespace/name`, or `name`. */
   readonly key: string
+  /** Which of several things of one claim the address is for. */
+  readonly part?: string
 }
 
-/** What an object shows to have of a pool. Each object has one showing of each sort at a time. */
+/** What an object shows to have of a pool. Each object has one showing of each sort at a time, for each of its parts. */
 export interface Showing {
   readonly by: ShownBy
   /**
@@ -36,8 +38,9 @@ export interface Showing {
   readonly isBound?: () => boolean
 }
 
-const keyOfShowing = ({ kind, key }: ShownBy, as: Showing['as']): string => `${kind} ${key} ${as}`
+const keyOfShowing = ({ kind, key, part = '' }: ShownBy, as: Showing['as']): string => `${kind} ${key} ${as} ${part}`
 
+/** Whichever part they speak of. */
 export const isSameShower = (one: ShownBy, other: ShownBy): boolean => one.kind === other.kind && one.key === other.key
 
 /** An address that may be free now, or no longer disputed, and from whom it came. */

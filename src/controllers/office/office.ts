@@ -10,6 +10,7 @@
 //
 // A desk adds its own: its kinds and their caches, its reconcilers, and what hold.reclaim has to ask about its claims.
 
+import { identityKey } from '../../api/object.ts'
 import { capacityOf } from '../../ipam/capacity.ts'
 import { poolSetOf } from '../../ipam/pool-set.ts'
 import type { Cache } from '../../kube/cache.ts'
@@ -34,7 +35,7 @@ import { countDecisions, type DeskMetrics, measurePools, measureWaiting } from '
 import { addPoolCapacity } from './pool/watches.ts'
 import type { Scope } from './scope.ts'
 import { Sources } from './sources.ts'
-import { createViews, followHolds, poolCacheOf, type Views } from './views.ts'
+import { createViews, followHolds, followMACHolds, poolCacheOf, type Views } from './views.ts'
 import { Waiting } from './waiting.ts'
 
 export interface OfficeParts {
@@ -103,13 +104,16 @@ export function openOffice(parts: OfficeParts): Office {
   const seen: (() => boolean)[] = []
   const reflectors = parts.metrics && measureReflectors(parts.metrics)
   followHolds(views, ledger)
-  ledger.subscribe(({ freed }) => freed && waiting.freed(freed))
+  ledger.subscribe(({ freed }) => {
+    if (freed !== undefined) waiting.freed({ ...freed, pool: sources.keyOf(freed.pool, freed.block.ip.family) })
+  })
+  followMACHolds(views, ({ space, mac }) => waiting.macFreed(space, mac))
   if (parts.metrics !== undefined) {
     measurePools(parts.metrics, sources, ledger)
     measureWaiting(parts.metrics, waiting)
   }
 
-  const world = { client, clock, caches: views, claimKinds, scope }
+  const world = { client, clock, caches: views, sources, claimKinds, scope }
   const addReclaim = (name: string, reconcile: typeof reconcileHold, cache: Pick<Views['holds'], 'subscribe'>) => {
     const reclaim = domain.addReconciler(
       defineReconciler({
@@ -128,7 +132,12 @@ export function openOffice(parts: OfficeParts): Office {
   const reclaimMACs = addReclaim('machold.reclaim', reconcileMACHold, views.macHolds)
   const recorder = recorderOf('pools')
   addPoolCapacity(domain, { client, clock, recorder, caches: views, ledger, sources, metrics })
-  sources.subscribe(({ key, isChanged }) => isChanged && waiting.poolChanged(key))
+  sources.subscribe(({ key, old, new: next, isChanged }) => {
+    if (!isChanged) return
+    // A claim that waits for a source to come does not know how many pools it will have.
+    const source = (next ?? old)?.identity
+    for (const one of new Set([key, source === undefined ? key : identityKey(source)])) waiting.poolChanged(one)
+  })
   views.namespaces.subscribe(change => waiting.namespaceChanged(keyOf(change.new ?? change.old)))
 
   const follow = (kind: Kind, cache: Cache<KubeObject>) => {

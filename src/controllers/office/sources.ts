@@ -7,6 +7,7 @@ import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { poolKey } from '../../api/pool.ts'
 import { selects } from '../../api/selector.ts'
+import type { Family } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { decideSpace, type Joining } from '../../ipam/joining.ts'
 import { poolText, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
@@ -67,6 +68,12 @@ export class Sources {
     return this.#sources.get(identityKey(source))?.pools ?? []
   }
 
+  /** Key of the pool that a source gives of a family; of a source that is not known, that of the source. */
+  keyOf(source: string, family: Family): string {
+    const pool = this.#sources.get(source)?.pools.find(one => one.family === family)
+    return pool === undefined ? source : poolKey(pool)
+  }
+
   all(): IterableIterator<Pool> {
     return this.#pools.values()
   }
@@ -111,7 +118,7 @@ export class Sources {
   #followPool(change: Change<KubeObject>): void {
     const [before, after] = [readable(change.old), readable(change.new)]
     const isChanged = isSpecChange(change) || before?.isDeleting !== after?.isDeleting || before?.space !== after?.space
-    if (after !== undefined) this.put(toSource(after), isChanged)
+    if (after !== undefined) this.put(toSource([after]), isChanged)
     else if (before !== undefined) this.remove(before.identity)
   }
 
@@ -183,11 +190,12 @@ function removeFrom(sets: Map<string, Set<string>>, key: string, value: string):
   if (set?.size === 0) sets.delete(key)
 }
 
-function toSource(pool: Pool): Source {
-  const { identity, allowedNamespaces } = pool
+/** Of one object: its pools differ in the family alone. */
+export function toSource(pools: readonly [Pool, ...Pool[]]): Source {
+  const { identity, allowedNamespaces } = pools[0]
   return {
     identity,
-    pools: [pool],
+    pools,
     isOfCluster: identity.namespace === '',
     offersSpaceTo(_, labels) {
       if (allowedNamespaces === undefined) return true

@@ -3,6 +3,7 @@
 //   it needs          and is woken when
 //   any address       one is free of each pool it needs one of: as many are woken as are free, oldest first
 //   one address       that one may be free
+//   one MAC           that one may be free
 //   room in a quota   its namespace gave an address of the pool back: of each tenant the oldest
 //   a change          the pool's spec or the namespace changes, as all the others are too
 //
@@ -14,7 +15,9 @@
 
 import type { Identity } from '../../api/object.ts'
 import { overlapsCIDR } from '../../ip/cidr.ts'
+import type { MACText } from '../../ip/mac.ts'
 import type { Block } from '../../ipam/space-index.ts'
+import { type KubeObject, keyOf } from '../../kube/object.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import type { Freed } from './ledger.ts'
 
@@ -27,6 +30,8 @@ export type NeedKind =
   | { readonly kind: 'any' }
   /** Without a block it is not known which, and any release may help. */
   | { readonly kind: 'one'; readonly block: Block | undefined }
+  /** In the space of the pool. */
+  | { readonly kind: 'mac'; readonly mac: MACText }
   | { readonly kind: 'quota' }
   | { readonly kind: 'change' }
 
@@ -79,6 +84,7 @@ interface Awake {
 
 interface Sleepers {
   readonly any: Line
+  /** For one address, or for one MAC. */
   readonly one: Set<Sleeper>
   /** By namespace and tenant: each has its own room. */
   readonly quota: Map<string, Line>
@@ -132,11 +138,15 @@ export class Waiting {
   freed({ space, block, pool, namespace }: Freed): void {
     for (const other of this.#options.poolsOf(space)) {
       this.#wakeForAny(other)
-      for (const sleeper of [...(this.#pools.get(other)?.one ?? [])]) {
-        if (sleeper.needs.some(need => isHelped(need, other, block))) this.#wake(sleeper)
-      }
+      this.#wakeForOne(other, need => isHelped(need, other, block))
     }
     this.#wakeForQuota(pool, namespace)
+  }
+
+  macFreed(space: string, mac: MACText): void {
+    for (const pool of this.#options.poolsOf(space)) {
+      this.#wakeForOne(pool, need => need.kind === 'mac' && need.pool === pool && need.mac === mac)
+    }
   }
 
   poolChanged(pool: string): void {
@@ -191,6 +201,10 @@ export class Waiting {
     for (const sleeper of picked) this.#wake(sleeper)
   }
 
+  #wakeForOne(pool: string, isMet: (need: Need) => boolean): void {
+    this.#wakeAll([...(this.#pools.get(pool)?.one ?? [])].filter(({ needs }) => needs.some(isMet)))
+  }
+
   #roomIn(pool: string): number {
     return this.#options.freeOf(pool) - (this.#awakeForAny.get(pool) ?? 0)
   }
@@ -235,6 +249,7 @@ export class Waiting {
       case 'any':
         return sleepers.any.add(sleeper)
       case 'one':
+      case 'mac':
         sleepers.one.add(sleeper)
         return
       case 'quota': {
@@ -319,4 +334,10 @@ export function byAge(a: Pick<Sleeper, 'key' | 'createdAt'>, b: Pick<Sleeper, 'k
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
   if (a.key === b.key) return 0
   return a.key < b.key ? -1 : 1
+}
+
+/** Where many claims are to be looked at, those that were made first come first. */
+export function markOldestFirst(claims: readonly KubeObject[], reconciler: { mark(key: string): void }): void {
+  const ages = claims.map(claim => ({ key: keyOf(claim), createdAt: claim.metadata.creationTimestamp ?? '' }))
+  for (const { key } of ages.sort(byAge)) reconciler.mark(key)
 }
