@@ -97,6 +97,7 @@ export function openOffice(parts: OfficeParts): Office {
   const waiting = new Waiting({
     freeOf: pool => freeIn(pool, sources, ledger),
     poolsOf: space => sources.keysOf(space),
+    isShared: (pool, other) => sources.isShared(pool, other),
   })
   const metrics = parts.metrics && countDecisions(parts.metrics, clock)
   const claimKinds = new ClaimKinds()

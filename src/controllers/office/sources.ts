@@ -9,6 +9,7 @@ import { poolKey } from '../../api/pool.ts'
 import { selects } from '../../api/selector.ts'
 import type { Family } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import { overlapsSet } from '../../ip/range-set.ts'
 import { decideSpace, type Joining } from '../../ipam/joining.ts'
 import { poolText, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { type Change, isSpecChange } from '../../kube/cache.ts'
@@ -81,6 +82,13 @@ export class Sources {
   /** Keys of the pools that give addresses out of one space: a holder of one takes from the others too. */
   keysOf(space: string): Iterable<string> {
     return this.#bySpace.get(space)?.pools ?? []
+  }
+
+  /** Whether two pools of one space offer some of the same addresses. */
+  isShared(key: string, other: string): boolean {
+    const [one, two] = [this.#pools.get(key), this.#pools.get(other)]
+    if (one === undefined || two === undefined || one.space !== two.space || one.family !== two.family) return false
+    return overlapsSet(one.addresses, two.addresses)
   }
 
   put(source: Source, isChanged = true): void {
