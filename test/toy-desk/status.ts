@@ -13,7 +13,7 @@ import { keyOfBerth, type ToyWorld } from './world.ts'
 
 /** T7. */
 export async function tellServed(world: ToyWorld, berth: Berth, choice: Choice): Promise<void> {
-  const message = `${Object.values(choice).join(', ')}: all parts are there`
+  const message = `it has ${Object.values(choice).join(', ')}`
   const conditions = conditionsWith(world, berth, 'True', 'Served', message)
   if (conditions === berth.conditions && isSameChoice(berth.shown, choice)) return
   await sayServed(world, berth, choice, conditions)
