@@ -24,6 +24,8 @@ export type RefusalReason =
   | 'AddressQuarantined'
   | 'AddressInUse'
   | 'RequestsConflict'
+  | 'MACInUse'
+  | 'MACQuarantined'
 
 export interface Refusal {
   readonly kind: 'refused'

@@ -28,6 +28,14 @@ export function withoutFinalizer({ metadata }: Guarded, finalizer: string): read
   return (metadata.finalizers ?? []).filter(name => name !== finalizer)
 }
 
+/** These are about the order in which owners and what they own go, and wait for us. */
+const finalizersOfTheServer = ['foregroundDeletion', 'orphan']
+
+/** Another controller still needs the object, as a rule because a machine still runs: until then what it has is in use. */
+export function isKeptByOthers({ metadata }: Guarded, ours: string): boolean {
+  return (metadata.finalizers ?? []).some(name => name !== ours && !finalizersOfTheServer.includes(name))
+}
+
 type Patcher = Pick<Client, 'mergePatch'>
 
 /** One write at most. An object that is being deleted takes no new finalizer: it is answered as it is. */

@@ -2,6 +2,7 @@
 
 import { shippedDefinitions } from '../../scripts/real/kinds.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
+import { toyDefinitions } from '../toy-desk/kinds.ts'
 
 interface Definition extends KubeObject {
   readonly spec: {
@@ -31,5 +32,7 @@ export function withoutV1beta2(definition: KubeObject): KubeObject {
   return { ...definition, spec: { ...spec, versions } } as KubeObject
 }
 
-export const definitions: readonly KubeObject[] =
-  coreVersion === 'v1beta1' ? shippedDefinitions.map(withoutV1beta2) : shippedDefinitions
+const shipped = coreVersion === 'v1beta1' ? shippedDefinitions.map(withoutV1beta2) : shippedDefinitions
+
+/** With those of the toy desk, which no other test looks at. */
+export const definitions: readonly KubeObject[] = [...shipped, ...toyDefinitions]

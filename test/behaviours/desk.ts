@@ -20,6 +20,8 @@ export interface DeskUnderTest {
   kill(): Promise<void>
   /** As a crash at a moment: this request does not leave any more, nor does any after it. */
   killBefore(isMoment: (request: WireRequest) => boolean): void
+  /** From now on such requests are answered 403, as where a permission was taken away. */
+  forbid(isForbidden: (request: WireRequest) => boolean): void
   /** Requests that change something, since the desk was made. */
   readonly writes: readonly string[]
   /** Watches show everything this much later. */
@@ -68,11 +70,13 @@ export function aDesk(wire: Wire, clock: Clock, { desks = table, on }: DesksUnde
   let life: Life | undefined
   let webhookSets: readonly WebhookSet[] = []
   let isMoment: (request: WireRequest) => boolean = () => false
+  let isForbidden: (request: WireRequest) => boolean = () => false
 
   const watched = (cut: AbortController): Wire => {
     return async request => {
       if (!cut.signal.aborted && isMoment(request)) cut.abort()
       if (cut.signal.aborted) return never(request)
+      if (isForbidden(request)) return forbidden
       if (request.method !== 'GET') writes.push(`${request.method} ${request.path}`)
       const response = await wire(request)
       if (cut.signal.aborted) return never(request)
@@ -169,12 +173,21 @@ export function aDesk(wire: Wire, clock: Clock, { desks = table, on }: DesksUnde
     killBefore(moment) {
       isMoment = moment
     },
+    forbid(forbids) {
+      isForbidden = forbids
+    },
     endWatches() {
       for (const stream of streams) stream.abort()
       streams.clear()
     },
   }
   return desk
+}
+
+const forbidden: WireResponse = {
+  status: 403,
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify({ kind: 'Status', status: 'Failure', reason: 'Forbidden', message: 'not permitted', code: 403 }),
 }
 
 /** No answer, ever; only a caller that stops waiting gets on. */

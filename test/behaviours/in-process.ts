@@ -21,20 +21,21 @@ import { ok } from '../harness/client.ts'
 import { kubeWire } from '../harness/kube-wire.ts'
 import { aWorld as aServer, certificates, type World as Server, toDER } from '../harness/world.ts'
 import { definitions } from './definitions.ts'
-import { aDesk } from './desk.ts'
+import { aDesk, type DesksUnderTest } from './desk.ts'
 import type { Ground, WorldOptions } from './world.ts'
 
 const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
-export async function anInProcessWorld({ define, isReviewed = false }: WorldOptions): Promise<Ground> {
+export async function anInProcessWorld(options: WorldOptions): Promise<Ground> {
+  const { define, isReviewed = false } = options
   const server = define === undefined ? await aServer({ disk: await withKinds() }) : await aServer()
   if (define !== undefined) await install(server, define(definitions))
   const clock = new VirtualClock()
   const peerCertificate = toDER(certificates().admin().certificate)
   const wire = kubeWire({ handler: () => server.server.handler, peerCertificate })
   const { client } = speak({ wire, clock, name: 'tester', absentMs: 0 })
-  const start = async () => {
-    const desk = aDesk(wire, clock)
+  const start = async (which: DesksUnderTest = options) => {
+    const desk = aDesk(wire, clock, which)
     await desk.start()
     onTestFinished(() => desk.kill())
     return desk

@@ -2,13 +2,15 @@
 
 import { definitionKind } from '../../scripts/real/kinds.ts'
 import { claims, clusters, reports } from '../../src/controllers/capi/kinds.ts'
-import { holds, namespaces, pools } from '../../src/controllers/office/kinds.ts'
+import { holds, macHolds, namespaces, pools } from '../../src/controllers/office/kinds.ts'
 import { events } from '../../src/kube/events.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
+import { berths, networks } from '../toy-desk/kinds.ts'
 
-export { claims, clusters, events, holds, pools, reports }
+export { claims, clusters, events, holds, macHolds, pools, reports }
 
-const known: readonly Kind[] = [claims, reports, holds, clusters, namespaces, events, definitionKind, ...pools]
+const ofOffice = [holds, macHolds, namespaces, events, definitionKind, ...pools]
+const known: readonly Kind[] = [claims, reports, clusters, berths, networks, ...ofOffice]
 
 export function kindOf({ kind }: KubeObject): Kind {
   const found = known.find(one => one.kind === kind)

@@ -6,7 +6,7 @@ import { inject, onTestFinished } from 'vitest'
 import { type Connected, connect } from '../../scripts/real/connect.ts'
 import { pause } from '../../src/runtime/clock.ts'
 import { definitions } from './definitions.ts'
-import { aDesk, type DeskUnderTest } from './desk.ts'
+import { aDesk, type DesksUnderTest, type DeskUnderTest } from './desk.ts'
 import { kindOf } from './kinds.ts'
 import { tellLastLook } from './last-look.ts'
 import { askWebhooks, endWebhooks } from './reviews-on-a-server.ts'
@@ -37,7 +37,8 @@ function connectUntilFinished(kubeconfig: string): Connected {
 const run = Math.random().toString(36).slice(2, 7)
 let count = 0
 
-export async function aServerWorld({ define, isReviewed = false }: WorldOptions): Promise<Ground> {
+export async function aServerWorld(options: WorldOptions): Promise<Ground> {
+  const { define, isReviewed = false } = options
   const own = define && (await startServer(define(definitions), { withControllers: false }))
   if (own !== undefined) onTestFinished(() => own.stop())
   const { client, wire, clock } = own === undefined ? shared() : connectUntilFinished(own.kubeconfig)
@@ -46,8 +47,8 @@ export async function aServerWorld({ define, isReviewed = false }: WorldOptions)
   await client.create(kindOf(namespace), namespace)
   if (own === undefined && !isReviewed) await endWebhooks(client, home)
   const desks: DeskUnderTest[] = []
-  const start = async () => {
-    const desk = aDesk(wire, clock)
+  const start = async (which: DesksUnderTest = options) => {
+    const desk = aDesk(wire, clock, which)
     await desk.start()
     desks.push(desk)
     onTestFinished(() => desk.stop())

@@ -39,10 +39,11 @@ interface Asked {
 let asked: Asked | undefined
 
 export async function askWebhooks(client: Client, home: string, sets: readonly WebhookSet[]): Promise<void> {
-  if (asked !== undefined) {
+  if (asked !== undefined && namesOf(asked.sets) === namesOf(sets)) {
     asked.sets = sets
     return
   }
+  await endWebhooks(client, home)
   const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) }
   const ca = issueCA('webhook-ca', life)
   const serving = issueServerCertificate(ca, 'webhook', { dns: [], ips: ['127.0.0.1'] }, life)
@@ -73,6 +74,9 @@ export async function askWebhooks(client: Client, home: string, sets: readonly W
     return made !== undefined && mine.count > 0 && isDefaulted(made)
   })
 }
+
+/** A test with other desks than the one before has other webhooks. */
+const namesOf = (sets: readonly WebhookSet[]): string => sets.map(({ name }) => name).join()
 
 function counted(webhook: Webhook): Webhook {
   return {

@@ -6,7 +6,7 @@ import { expect } from 'vitest'
 import type { Client } from '../../src/kube/client.ts'
 import { type Kind, type KubeObject, keyOfRef, type ObjectRef, refOf } from '../../src/kube/object.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
-import type { DeskUnderTest } from './desk.ts'
+import type { DesksUnderTest, DeskUnderTest } from './desk.ts'
 import { anInProcessWorld } from './in-process.ts'
 import { kindOf } from './kinds.ts'
 import { aServerWorld, serverByEnvironment } from './on-a-server.ts'
@@ -24,8 +24,8 @@ export interface Ground {
   readonly client: Client
   readonly clock: Clock
   readonly desk: DeskUnderTest
-  /** A second process that knows nothing of the first; it stops with the test. */
-  anotherDesk(): Promise<DeskUnderTest>
+  /** A second process that knows nothing of the first, with the same desks unless told otherwise; it stops with the test. */
+  anotherDesk(desks?: DesksUnderTest): Promise<DeskUnderTest>
   /** A namespace that nobody else uses. */
   readonly home: string
   /** Lets so much time pass, and everything happen that happens by itself meanwhile. */
@@ -53,7 +53,7 @@ export interface World extends Ground {
   heard(thing: Thing): Promise<void>
 }
 
-export interface WorldOptions {
+export interface WorldOptions extends DesksUnderTest {
   /** A kind left out, or changed, before the desk starts; only where the server is the test's own. */
   readonly define?: (definitions: readonly KubeObject[]) => readonly KubeObject[]
   /** Whether writes are reviewed, as they are where webhooks are installed. */

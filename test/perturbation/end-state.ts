@@ -7,7 +7,7 @@
 //   generation of a hold                   its status has no door of its own, so every rest and renewal counts
 //   when a hold was last renewed           said by the one who found it instead of making it
 
-import { choiceOf, isLeaving, keyOf, type Observer, type Stored } from './observer.ts'
+import { choiceOf, isLeaving, keyOf, type Observer, partsOf, type Stored } from './observer.ts'
 
 const timesAndVersions = new Set([
   'uid',
@@ -21,12 +21,13 @@ const timesAndVersions = new Set([
   'until',
   'mooring.dev/claim-uid',
   'mooring.dev/renewed',
+  'gaveBackAt',
 ])
 
 export function endStateOf(observer: Observer, interchangeable: readonly string[] = []): string[] {
   const called = callAs(observer, interchangeable)
   const lines: string[] = []
-  for (const kept of [observer.claims, observer.reports, observer.holds]) {
+  for (const kept of [observer.claims, observer.reports, observer.holds, observer.macHolds, observer.berths]) {
     for (const object of kept.values()) lines.push(called(tell(object)))
   }
   for (const object of observer.pools.values()) lines.push(tell(object))
@@ -36,7 +37,7 @@ export function endStateOf(observer: Observer, interchangeable: readonly string[
 
 function tell(object: Stored): string {
   const state = isLeaving(object) ? ' on its way out' : ''
-  return `${object.kind} ${keyOf(object)}${state} ${JSON.stringify(plain(object, object.kind === 'Hold'))}`
+  return `${object.kind} ${keyOf(object)}${state} ${JSON.stringify(plain(object, object.kind.endsWith('Hold')))}`
 }
 
 /** Fields in order, without what differs by nature. */
@@ -58,13 +59,13 @@ const isEmpty = (value: unknown): boolean =>
 function callAs(observer: Observer, interchangeable: readonly string[]): (text: string) => string {
   const names = new Map<string, string>()
   const holders = new Map<string, string[]>()
-  for (const [name, { spec }] of observer.holds) {
+  for (const [name, { spec }] of [...observer.holds, ...observer.macHolds]) {
     const { namespace, name: claim = '' } = spec?.claimRef ?? {}
     const holder = interchangeable.includes(claim) ? 'somebody' : `${namespace}/${claim}`
     names.set(name, `{hold of ${holder}}`)
     // In different spaces an address may have several.
     const address = spec?.address ?? ''
-    holders.set(address, [...(holders.get(address) ?? []), holder])
+    if (address !== '') holders.set(address, [...(holders.get(address) ?? []), holder])
   }
   for (const [address, all] of holders) names.set(address, `{address of ${all.toSorted().join(' and ')}}`)
   for (const name of interchangeable) {
@@ -79,18 +80,25 @@ function callAs(observer: Observer, interchangeable: readonly string[]): (text: 
 
 const literally = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
+/** Of a claim that has not chosen, or not for this part, nothing may be held. */
+const chosenFor = (claim: Stored, part: string | undefined): string | undefined =>
+  part === undefined ? choiceOf(claim) : partsOf(claim)?.[part]
+
 /** What may not be left when everything has come to rest. */
 export function leftovers(observer: Observer): string[] {
   const found: string[] = []
-  for (const kept of [observer.claims, observer.reports, observer.holds, observer.pools, observer.namespaces]) {
+  const { claims, reports, holds, macHolds, berths, pools, namespaces } = observer
+  for (const kept of [claims, reports, holds, macHolds, berths, pools, namespaces]) {
     for (const object of kept.values()) if (isLeaving(object)) found.push(`${object.kind} ${keyOf(object)} never goes`)
   }
-  for (const [name, { metadata, spec, status }] of observer.holds) {
-    const claim = observer.claims.get(`${spec?.claimRef?.namespace}/${spec?.claimRef?.name}`)
+  for (const [name, { metadata, spec, status }] of [...holds, ...macHolds]) {
+    const ofKind = spec?.claimRef?.kind === 'Berth' ? berths : claims
+    const claim = ofKind.get(`${spec?.claimRef?.namespace}/${spec?.claimRef?.name}`)
     const isOf = claim !== undefined && claim.metadata.uid === spec?.claimRef?.uid
     if (status?.state === 'quarantined') found.push(`hold ${name} is quarantined for ever`)
     else if (!isOf) found.push(`hold ${name} has no claim`)
-    else if (choiceOf(claim) !== spec?.address) found.push(`hold ${name} is not what its claim chose`)
+    else if (chosenFor(claim, spec?.claimRef?.part) !== (spec?.address ?? spec?.mac))
+      found.push(`hold ${name} is not what its claim chose`)
     if (metadata.labels?.['mooring.dev/claim-uid'] !== spec?.claimRef?.uid)
       found.push(`hold ${name} is labelled wrongly`)
   }

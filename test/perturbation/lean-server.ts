@@ -25,6 +25,7 @@ import {
 } from '../../src/apiserver/status.ts'
 import type { Wire, WireRequest, WireResponse } from '../../src/kube/wire.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
+import { toyDefinitions } from '../toy-desk/kinds.ts'
 import type { Admin, Seen, Server } from './server.ts'
 
 interface LeanKind {
@@ -68,12 +69,15 @@ const bookmarkMs = 60_000
 /** As the embedded server looks at what is left of a namespace. */
 const emptyingMs = 200
 
-export const definitions: readonly KubeObject[] = ['config/crd', 'config/crd/cluster-api'].flatMap(folder =>
+const shipped: readonly KubeObject[] = ['config/crd', 'config/crd/cluster-api'].flatMap(folder =>
   readdirSync(folder)
     .filter(name => name.endsWith('.yaml'))
     .toSorted()
     .flatMap(name => parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map(document => document.toJS())),
 )
+
+/** With those of the toy desk, which most scenarios do not speak of. */
+export const definitions: readonly KubeObject[] = [...shipped, ...(toyDefinitions as readonly KubeObject[])]
 
 const namespaceKind: LeanKind = {
   group: '',

@@ -20,15 +20,20 @@ export interface Stored {
   }
   readonly spec?: {
     readonly address?: string
+    readonly mac?: string
     readonly space?: string
+    readonly network?: string
+    readonly subnets?: readonly string[]
     readonly quarantineSeconds?: number
-    readonly claimRef?: Reference & { readonly uid?: string }
+    readonly claimRef?: Reference & { readonly uid?: string; readonly part?: string }
     readonly poolRef?: Reference
     readonly owner?: Reference
   }
   readonly status?: {
     readonly state?: string
     readonly until?: string
+    readonly addresses?: readonly string[]
+    readonly mac?: string
     readonly addressRef?: { readonly name?: string }
     readonly conditions?: readonly Condition[]
   }
@@ -50,10 +55,16 @@ export interface Condition {
 
 const choiceKey = 'mooring.dev/address'
 const claimFinalizer = 'ipam.cluster.x-k8s.io/ReleaseAddress'
+const berthFinalizer = 'toy.example.org/release'
 
 export const keyOf = ({ metadata }: Stored): string =>
   metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`
 export const choiceOf = ({ metadata }: Stored): string | undefined => metadata.annotations?.[choiceKey]
+/** What a berth chose, part by part. */
+export function partsOf({ metadata }: Stored): Readonly<Record<string, string>> | undefined {
+  const text = metadata.annotations?.['toy.example.org/choice']
+  return text === undefined ? undefined : (JSON.parse(text) as Record<string, string>)
+}
 export const isLeaving = ({ metadata }: Stored): boolean => metadata.deletionTimestamp !== undefined
 export const isBound = ({ status }: Stored): boolean =>
   status?.addressRef?.name !== undefined && readyOf(status.conditions)?.status === 'True'
@@ -73,6 +84,9 @@ export class Observer {
   readonly claims = new Map<string, Stored>()
   readonly holds = new Map<string, Stored>()
   readonly reports = new Map<string, Stored>()
+  readonly macHolds = new Map<string, Stored>()
+  readonly berths = new Map<string, Stored>()
+  readonly networks = new Map<string, Stored>()
   /** By kind, namespace and name. */
   readonly pools = new Map<string, Stored>()
   readonly namespaces = new Map<string, Stored>()
@@ -97,9 +111,10 @@ export class Observer {
     else kept.set(key, object)
     if (kept === this.pools && !isGone)
       this.#spaces.set(poolKey(object), object.spec?.space ?? `own ${poolKey(object)}`)
-    if (kept === this.holds) this.#seeHold(isGone ? undefined : object, before)
+    if (kept === this.holds || kept === this.macHolds) this.#seeHold(isGone ? undefined : object, before)
     if (kept === this.reports) this.#seeReport(isGone ? undefined : object, before)
     if (kept === this.claims) this.#seeClaim(isGone ? undefined : object, before)
+    if (kept === this.berths) this.#seeBerth(isGone ? undefined : object, before)
     if (kept !== this.namespaces && kept !== this.pools) this.#seeWhole(revision)
   }
 
@@ -111,6 +126,9 @@ export class Observer {
     if (kind === 'IPAddressClaim') return this.claims
     if (kind === 'IPAddress') return this.reports
     if (kind === 'Hold') return this.holds
+    if (kind === 'MACHold') return this.macHolds
+    if (kind === 'Berth') return this.berths
+    if (kind === 'ToyNetwork') return this.networks
     if (kind === 'Namespace') return this.namespaces
     return kind.endsWith('Pool') ? this.pools : undefined
   }
@@ -144,6 +162,7 @@ export class Observer {
       }
     }
     this.#seeReports(revision)
+    this.#seeBerths(revision, bound)
   }
 
   #seeReports(revision: number): void {
@@ -159,6 +178,77 @@ export class Observer {
       const other = shown.get(place)
       if (other !== undefined) this.#say(`revision ${revision}: IPAddress ${other} and ${key} both show ${place}`)
       shown.set(place, key)
+    }
+  }
+
+  /** All parts or none, each held for its part; no address and no MAC of a network is had twice, by whichever desk. */
+  #seeBerths(revision: number, bound: Map<string, string>): void {
+    for (const [key, berth] of this.berths) {
+      if (isLeaving(berth)) continue
+      const parts = partsOf(berth)
+      const isServed = readyOf(berth.status?.conditions)?.status === 'True'
+      if (parts === undefined) {
+        if (isServed) this.#say(`revision ${revision}: ${key} says it is served and stores no choice`)
+        continue
+      }
+      for (const [part, what] of Object.entries(parts)) {
+        const place = `${berth.spec?.network} ${what}`
+        const other = bound.get(place)
+        if (other !== undefined) this.#say(`revision ${revision}: ${other} and ${key} both have ${place}`)
+        bound.set(place, key)
+        if (!this.#isPartHeldBy(berth, part, what))
+          this.#say(`revision ${revision}: ${key} has ${what} as ${part} and no hold of it`)
+      }
+      const asked = this.#partsAsked(berth).toSorted()
+      if (Object.keys(parts).toSorted().join() !== asked.join())
+        this.#say(`revision ${revision}: ${key} has ${Object.keys(parts)} of ${asked}`)
+      if (!(berth.metadata.finalizers ?? []).includes(berthFinalizer))
+        this.#say(`revision ${revision}: ${key} has a choice and lacks the finalizer`)
+      const { addresses = [], mac } = berth.status ?? {}
+      const shown = [...addresses, ...(mac === undefined ? [] : [mac])]
+      if (isServed && shown.toSorted().join() !== Object.values(parts).toSorted().join())
+        this.#say(`revision ${revision}: ${key} shows ${shown} and chose ${Object.values(parts)}`)
+    }
+  }
+
+  #partsAsked({ spec }: Stored): string[] {
+    const { subnets = [] } = this.networks.get(spec?.network ?? '')?.spec ?? {}
+    return [...subnets.map(subnet => (subnet.includes(':') ? 'v6' : 'v4')), ...(spec?.mac === undefined ? [] : ['mac'])]
+  }
+
+  #isPartHeldBy({ metadata }: Stored, part: string, what: string): boolean {
+    const holds = part === 'mac' ? this.macHolds : this.holds
+    for (const { spec, status } of holds.values()) {
+      const { uid, part: of } = spec?.claimRef ?? {}
+      const held = part === 'mac' ? spec?.mac : spec?.address
+      if (uid === metadata.uid && of === part && held === what && status?.state === 'held') return true
+    }
+    return false
+  }
+
+  #seeBerth(berth: Stored | undefined, before: Stored | undefined): void {
+    const parts = berth && partsOf(berth)
+    if (berth !== undefined && parts !== undefined) {
+      const choice = JSON.stringify(parts)
+      const first = this.#choices.get(berth.metadata.uid)
+      if (first !== undefined && first !== choice) this.#say(`${keyOf(berth)} chose ${first} and then ${choice}`)
+      if (first === undefined) this.#mustHaveRested(berth, Object.values(parts))
+      this.#choices.set(berth.metadata.uid, first ?? choice)
+    }
+    if (berth !== undefined || before === undefined) return
+    const restMs = (this.networks.get(before.spec?.network ?? '')?.spec?.quarantineSeconds ?? 0) * 1000
+    for (const what of Object.values(partsOf(before) ?? {})) {
+      const release = { claim: keyOf(before), owner: '', uid: before.metadata.uid, atMs: this.#now(), restMs }
+      this.#released.set(`${before.spec?.network} ${what}`, release)
+    }
+  }
+
+  #mustHaveRested(berth: Stored, chosen: readonly string[]): void {
+    for (const what of chosen) {
+      const last = this.#released.get(`${berth.spec?.network} ${what}`)
+      if (last === undefined || last.uid === berth.metadata.uid || last.claim === keyOf(berth)) continue
+      const sinceMs = this.#now() - last.atMs
+      if (sinceMs < last.restMs) this.#say(`${keyOf(berth)} got ${what} ${sinceMs} ms after ${last.claim} left it`)
     }
   }
 
@@ -230,7 +320,9 @@ export class Observer {
     const uid = before.spec?.claimRef?.uid ?? ''
     const isOther = hold !== undefined && hold.spec?.claimRef?.uid !== uid
     if (isOther) this.#say(`${name} went from one claim to another without a rest`)
-    if (hold === undefined && this.#choices.get(uid) === before.spec?.address) {
+    const held = before.spec?.address ?? before.spec?.mac ?? ''
+    const choice = this.#choices.get(uid)
+    if (hold === undefined && (choice === held || choice?.includes(`"${held}"`))) {
       this.#say(`${name} was deleted while held`)
     }
   }

@@ -1,6 +1,6 @@
 // People in a perturbed world: they speak to the API as it is, and wait for what they expect, some of them not for ever.
 
-import type { ClaimWish, Kind, People, PoolWish } from '../scenarios/scenario.ts'
+import type { BerthWish, ClaimWish, Kind, People, PoolWish } from '../scenarios/scenario.ts'
 import { choiceOf, isBound, readyOf } from './observer.ts'
 import type { PerturbedWorld } from './world.ts'
 
@@ -51,6 +51,10 @@ export function peopleOf(world: PerturbedWorld, patienceMs = reasonableMs): Peop
     if (code !== 201) throw new Stuck(`could not create ${path}: ${code}`)
   }
 
+  function isServed(berth: string): boolean {
+    return readyOf(observer.berths.get(split(berth).join('/'))?.status?.conditions)?.status === 'True'
+  }
+
   return {
     async makePool({ kind = 'AddressPool', namespace = 'default', name = 'pool', addresses, more }: PoolWish) {
       const [group, version, plural] = poolPaths[kind].split('/')
@@ -88,6 +92,19 @@ export function peopleOf(world: PerturbedWorld, patienceMs = reasonableMs): Peop
         },
       })
     },
+    makeNetwork: (name, spec) =>
+      create(`${toyPath}/toynetworks`, {
+        apiVersion: 'toy.example.org/v1',
+        kind: 'ToyNetwork',
+        metadata: { name },
+        spec,
+      }),
+    async makeBerth(named, spec: BerthWish) {
+      const [namespace, name] = split(named)
+      const metadata = { name, namespace }
+      const path = `${toyPath}/namespaces/${namespace}/berths`
+      await create(path, { apiVersion: 'toy.example.org/v1', kind: 'Berth', metadata, spec })
+    },
     makeNamespace: (name, labels = {}) => create('/api/v1/namespaces', { metadata: { name, labels } }),
     makeCluster: (name, paused) =>
       create(`${clustersPath}/namespaces/default/clusters`, {
@@ -107,6 +124,20 @@ export function peopleOf(world: PerturbedWorld, patienceMs = reasonableMs): Peop
           return claim !== undefined && isBound(claim)
         }),
       ),
+    untilServed: (...berths) => wait(`${berths.join(', ')} served`, () => berths.every(isServed)),
+    async whoIsServed(...berths) {
+      await wait(`one of ${berths.join(', ')} served`, () => berths.some(isServed))
+      return berths.find(isServed) ?? berths[0] ?? ''
+    },
+    untilWaiting: (name, reason) =>
+      wait(`${name} waits: ${reason}`, () => {
+        const berth = observer.berths.get(split(name).join('/'))
+        const ready = readyOf(berth?.status?.conditions)
+        const isHeld = [...observer.holds.values(), ...observer.macHolds.values()].some(
+          ({ spec, status }) => spec?.claimRef?.uid === berth?.metadata.uid && status?.state === 'held',
+        )
+        return ready?.status === 'False' && ready.reason === reason && !isHeld
+      }),
     async whoIsBound(...claims) {
       const find = () =>
         claims.find(name => {
@@ -119,6 +150,7 @@ export function peopleOf(world: PerturbedWorld, patienceMs = reasonableMs): Peop
     untilGone: (kind, ...names) =>
       wait(`${kind} ${names.join(', ')} gone`, () =>
         names.every(name => {
+          if (kind === 'berth') return !observer.berths.has(split(name).join('/'))
           if (kind === 'claim') return !observer.claims.has(split(name).join('/'))
           if (kind === 'pool') return ![...observer.pools.keys()].some(key => key.endsWith(name))
           return !observer.namespaces.has(name)
@@ -147,6 +179,7 @@ export function peopleOf(world: PerturbedWorld, patienceMs = reasonableMs): Peop
 }
 
 const claimsPath = '/apis/ipam.cluster.x-k8s.io/v1beta2'
+const toyPath = '/apis/toy.example.org/v1'
 const clustersPath = '/apis/cluster.x-k8s.io/v1beta2'
 
 function split(named: string): [string, string] {
@@ -161,6 +194,8 @@ function pathOf(kind: Kind, named: string, poolKind: string | undefined): string
       return `${claimsPath}/namespaces/${namespace}/ipaddressclaims/${name}`
     case 'cluster':
       return `${clustersPath}/namespaces/${namespace}/clusters/${name}`
+    case 'berth':
+      return `${toyPath}/namespaces/${namespace}/berths/${name}`
     case 'namespace':
       return `/api/v1/namespaces/${name}`
     case 'pool':

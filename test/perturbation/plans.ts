@@ -41,7 +41,8 @@ const isChange = ({ verb }: Passed) => verb !== 'create'
 const isReport = ({ verb, kind }: Passed) => verb === 'create' && kind === 'ipaddresses'
 const isAlone = (_: Passed, desks: 1 | 2) => desks === 1
 /** A name, or an address, is free again or somebody else's. */
-const isTurn = ({ kind, name }: Passed) => name.includes('DELETED') || (kind === 'holds' && name.includes('MODIFIED'))
+const isTurn = ({ kind, name }: Passed) =>
+  name.includes('DELETED') || (/^(mac)?holds$/.test(kind) && name.includes('MODIFIED'))
 
 function refused(
   at: 'write' | 'read',
@@ -305,7 +306,7 @@ function sameness(point: Passed, { action }: Family): string | undefined {
 
 /** What each process does once at its start is disturbed by no plan. */
 function isOfInterest({ at, verb, kind }: Passed): boolean {
-  if (at === 'read') return verb === 'get' || kind === 'holds'
+  if (at === 'read') return verb === 'get' || kind === 'holds' || kind === 'macholds'
   return true
 }
 

@@ -31,7 +31,13 @@ const restMs = 320_000
 const resyncMs = 120_000
 
 export async function run({ scenario, seed, plan, distort, server, expected }: RunOptions): Promise<Run> {
-  const world = await PerturbedWorld.begin({ plan, seed, ...(distort && { distort }), ...(server && { server }) })
+  const { table } = scenario
+  const world = await PerturbedWorld.begin({
+    ...{ plan, seed },
+    ...(distort && { distort }),
+    ...(server && { server }),
+    ...(table && { table }),
+  })
   let tookMs = 0
   let endState: string[] = []
   let passed: Passed[] = []

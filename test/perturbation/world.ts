@@ -3,7 +3,8 @@
 // anything but turns of the event loop and the world's clock, so a run repeats to the letter.
 
 import { assemble } from '../../src/controllers/assemble.ts'
-import { desks } from '../../src/controllers/desks.ts'
+import type { Desk } from '../../src/controllers/desk.ts'
+import { desks as table } from '../../src/controllers/desks.ts'
 import { speak } from '../../src/kube/speak.ts'
 import type { Wire, WireRequest } from '../../src/kube/wire.ts'
 import { seededRandom } from '../../src/runtime/random.ts'
@@ -26,6 +27,8 @@ export interface WorldOptions {
   /** 0 is a world without delays; every other seed has its own delays and chances. */
   readonly seed: number
   readonly distort?: Distort
+  /** The table of desks of every process: the product's, unless told otherwise. */
+  readonly table?: readonly Desk[]
   /** The lean one unless the embedded one is asked for. */
   readonly server?: 'lean' | 'embedded'
 }
@@ -163,6 +166,7 @@ export class PerturbedWorld {
     const name = `desk-${actor}`
     const wire = weather.connect(life)
     const { client, discovery } = speak({ wire, clock, name })
+    const desks = this.#options.table ?? table
     const on = desks.map(desk => desk.name)
     const parts = { client, discovery, clock, random, log: silentLog, instance: name, isFrozen: true }
     const assembled = assemble({ ...parts, desks, on })
@@ -229,9 +233,9 @@ export class PerturbedWorld {
   async #forestall({ kind, namespace }: Call, body: string, as: 'another' | 'nobody'): Promise<void> {
     const { spec, metadata, ...rest } = JSON.parse(body) as Forestalled
     const uid = '00000000-0000-4000-8000-ffffffffffff'
-    if (kind === 'holds') {
+    if (kind === 'holds' || kind === 'macholds') {
       const labels = { 'mooring.dev/claim-uid': uid }
-      await this.server.admin.request('POST', '/apis/mooring.dev/v1alpha1/holds', {
+      await this.server.admin.request('POST', `/apis/mooring.dev/v1alpha1/${kind}`, {
         ...rest,
         metadata: { ...metadata, labels },
         spec: { ...spec, claimRef: { ...spec.claimRef, name: 'a-stranger', uid } },

@@ -23,8 +23,9 @@ import { requeue } from '../../runtime/reconciler.ts'
 import { askHoldsOf } from '../office/hold/of-claim.ts'
 import { giveBackHold, regainHold, renewHold, takeHold } from '../office/hold/steps.ts'
 import type { Decision } from '../office/journal.ts'
-import { holds as holdKind, namespaces as namespaceKind } from '../office/kinds.ts'
+import { holds as holdKind } from '../office/kinds.ts'
 import { needOf } from '../office/need.ts'
+import { isOfferOutdated } from '../office/offer.ts'
 import { holdOf } from '../office/parsed.ts'
 import { isInScope, type Scope } from '../office/scope.ts'
 import { type ClaimPass, settled, type Waits } from '../office/waiting.ts'
@@ -153,7 +154,7 @@ async function take(
   const { clusterName, metadata } = claim
   world.ledger.show({ by, as: 'intent', ...spec, namespace: metadata.namespace, clusterName })
   try {
-    if (how === 'take' && (await isOfferOutdated(claim, pool, world))) return undefined
+    if (how === 'take' && (await isOfferOutdated(metadata.namespace, [pool], world))) return undefined
     const made = await takeHold(world, spec)
     if (made === undefined)
       world.note({ what: 'lost race', claim: metadata, pool: pool.identity, ...placeOf(pool, spec.ip) })
@@ -222,12 +223,6 @@ const placeOf = ({ space }: Pool, ip: IP) => ({ space, ip })
 
 function isHoldOutdated({ metadata }: Hold, world: CapiWorld): Promise<boolean> {
   return isOutdated(holdKind, world.caches.holds, metadata.name, world)
-}
-
-/** I4: a namespace that lost the label a pool asks for is given nothing, however late the news of it. */
-async function isOfferOutdated({ metadata }: IPAddressClaim, pool: Pool, world: CapiWorld): Promise<boolean> {
-  if (pool.allowedNamespaces === undefined) return false
-  return isOutdated(namespaceKind, world.caches.namespaces, metadata.namespace, world)
 }
 
 /** Whether the object is no longer what the view shows; the view then knows better. */

@@ -9,7 +9,6 @@
 //
 // What wakes claims that wait for an address is the office's work (office/waiting.ts).
 
-import type { Hold } from '../../api/hold.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Change } from '../../kube/cache.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
@@ -20,9 +19,9 @@ import { noteIn } from '../office/journal.ts'
 import { LastWords } from '../office/last-words.ts'
 import type { DeskMetrics } from '../office/metrics.ts'
 import type { Office, SeenKind } from '../office/office.ts'
-import { holdOf } from '../office/parsed.ts'
 import type { SourceChange } from '../office/sources.ts'
-import { byAge } from '../office/waiting.ts'
+import { onHoldsOf } from '../office/views.ts'
+import { markOldestFirst } from '../office/waiting.ts'
 import { reconcileClaim } from './binding.ts'
 import { capiFacts } from './facts.ts'
 import { claims, clusters, reports } from './kinds.ts'
@@ -100,7 +99,7 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
   caches.clusters.subscribe(change => {
     for (const claim of caches.claims.byIndex('cluster', keyOf(change.new ?? change.old))) binding.mark(keyOf(claim))
   })
-  caches.holds.subscribe(change => onHold(change, binding))
+  onHoldsOf(caches, claims, key => binding.mark(key))
   sources.subscribe(change => onPool(world, change, binding))
   office.addClaimKind({ kind: claims, cache: caches.claims, standsBy })
   for (const kind of seen) kind.neededBy(domain)
@@ -120,22 +119,9 @@ function onClaim(
   if (caches.claims.hasSynced) binding.mark(keyOf(object))
 }
 
-function onHold(change: Change<KubeObject>, binding: RunningReconciler): void {
-  const hold = holdOf(change.new ?? change.old)
-  if (isMalformed(hold) || !isOfKind(hold)) return
-  binding.mark(`${hold.claim.namespace}/${hold.claim.name}`)
-}
-
-const isOfKind = ({ claim }: Hold): boolean => claim.apiGroup === claims.group && claim.kind === claims.kind
-
 function onPool({ caches }: Kept, { key, old, new: next }: SourceChange, binding: RunningReconciler): void {
   if (next === undefined || (old !== undefined && (!old.isPaused || next.isPaused))) return
   markOldestFirst(caches.claims.byIndex('pool', key), binding)
-}
-
-function markOldestFirst(claims: readonly KubeObject[], binding: RunningReconciler): void {
-  const ages = claims.map(claim => ({ key: keyOf(claim), createdAt: claim.metadata.creationTimestamp ?? '' }))
-  for (const { key } of ages.sort(byAge)) binding.mark(key)
 }
 
 function isUnserved(object: KubeObject): boolean {

@@ -24,6 +24,7 @@ import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { poolMalformed, poolNotFound, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { affinityKeys, type Block } from '../../ipam/space-index.ts'
+import { isKeptByOthers } from '../../kube/finalizers.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
 import type { Seen } from './observe.ts'
 import {
@@ -96,20 +97,10 @@ function decideRelease(seen: Seen): Plan {
 
 /** A Cluster that is gone holds nothing up: it went before its claims. */
 function whyHeldUp(seen: Seen, pool: Pool | undefined): HandsOff | undefined {
-  if (isKeptByOthers(seen.claim)) return 'KeptByOthers'
+  if (isKeptByOthers(seen.claim, releaseAddressFinalizer)) return 'KeptByOthers'
   const why = whyHandsOff(seen)
   if (why !== undefined && why !== 'ClusterNotFound') return why
   return pool?.isPaused === true ? 'PoolPaused' : undefined
-}
-
-/** These are about the order in which owners and what they own go, and wait for us. */
-const finalizersOfTheServer = ['foregroundDeletion', 'orphan']
-
-/** Another controller still needs the claim, as a rule because its machine still runs: until then the address is in use. */
-function isKeptByOthers({ metadata }: IPAddressClaim): boolean {
-  return metadata.finalizers.some(
-    finalizer => finalizer !== releaseAddressFinalizer && !finalizersOfTheServer.includes(finalizer),
-  )
 }
 
 function whyHandsOff({ claim, cluster }: Pick<Seen, 'claim' | 'cluster'>): HandsOff | undefined {

@@ -94,6 +94,8 @@ const said: Readonly<Record<RefusalReason, Said>> = {
   AddressQuarantined: waits(failed),
   AddressInUse: waits(failed),
   RequestsConflict: isWrong,
+  MACInUse: waits(failed),
+  MACQuarantined: waits(failed),
   SpaceNotOffered: waits(poolNotReady),
   SpaceUndecided: waits(poolNotReady),
 }

@@ -15,9 +15,11 @@ export interface ShownBy {
   readonly kind: string
   /** Of the object: `namespace/name`, or `name`. */
   readonly key: string
+  /** Which of several things of one claim the address is for. */
+  readonly part?: string
 }
 
-/** What an object shows to have of a pool. Each object has one showing of each sort at a time. */
+/** What an object shows to have of a pool. Each object has one showing of each sort at a time, for each of its parts. */
 export interface Showing {
   readonly by: ShownBy
   /**
@@ -34,6 +36,10 @@ export interface Showing {
   readonly clusterName?: string
 }
 
+/** Each part of an object has a showing of its own. */
+const keyOfShower = ({ key, part }: ShownBy): string => (part === undefined ? key : `${key} ${part}`)
+
+/** Whichever part they speak of. */
 export const isSameShower = (one: ShownBy, other: ShownBy): boolean => one.kind === other.kind && one.key === other.key
 
 /** An address that may be free now, or no longer disputed, and from whom it came. */
@@ -139,14 +145,14 @@ export class Ledger {
 
   show(showing: Showing): void {
     const showings = this.#showingsOf(showing.by, showing.as)
-    const before = showings.get(showing.by.key)
+    const before = showings.get(keyOfShower(showing.by))
     if (before !== undefined) {
       if (isSame(before, showing)) return
       this.hide(showing.by, showing.as)
     }
     const place = showing.ip && this.#placeOf(holdName(showing.space, showing.ip))
     const kept = toKept(showing, place?.hold?.ip ?? place?.shownBy[0]?.ip ?? showing.ip)
-    showings.set(kept.by.key, kept)
+    showings.set(keyOfShower(kept.by), kept)
     if (kept.as === 'report') this.#addReport(kept)
     if (showing.ip === undefined || place === undefined) return
     place.shownBy = place.shownBy.length === 0 ? [kept] : [...place.shownBy, kept]
@@ -158,9 +164,9 @@ export class Ledger {
 
   hide(by: ShownBy, as: Showing['as']): void {
     const showings = this.#showingsOf(by, as)
-    const showing = showings.get(by.key)
+    const showing = showings.get(keyOfShower(by))
     if (showing === undefined) return
-    showings.delete(by.key)
+    showings.delete(keyOfShower(by))
     const { space, ip } = showing
     if (as === 'report') this.#removeReport(showing)
     const name = ip && holdName(space, ip)

@@ -1,6 +1,7 @@
 // What would help a claim that was refused: what wakes it in the line of waiting claims. Every reason has a line here; a new
 // one that has none does not compile.
 
+import type { MACText } from '../../ip/mac.ts'
 import type { RefusalReason } from '../../ipam/refusal.ts'
 import type { Block } from '../../ipam/space-index.ts'
 import type { Need, NeedKind } from './waiting.ts'
@@ -23,12 +24,16 @@ const helps: Readonly<Record<RefusalReason, NeedKind['kind']>> = {
   AddressQuarantined: 'one',
   AddressInUse: 'one',
   RequestsConflict: 'change',
+  MACInUse: 'mac',
+  MACQuarantined: 'mac',
   SpaceNotOffered: 'change',
   SpaceUndecided: 'change',
 }
 
-/** `wants` is the address that would help, where it is known. */
-export function needOf(reason: RefusalReason, pool: string, wants: Block | undefined): Need {
+/** `wants` is the address or the MAC that would help, where it is known. */
+export function needOf(reason: RefusalReason, pool: string, wants: Block | MACText | undefined): Need {
   const kind = helps[reason]
-  return kind === 'one' ? { kind, pool, block: wants } : { kind, pool }
+  if (kind === 'one') return { kind, pool, block: typeof wants === 'object' ? wants : undefined }
+  if (kind !== 'mac') return { kind, pool }
+  return typeof wants === 'string' ? { kind, pool, mac: wants } : { kind: 'change', pool }
 }

@@ -36,7 +36,7 @@ import { countDecisions, type DeskMetrics, measurePools, measureWaiting } from '
 import { addPoolCapacity } from './pool/watches.ts'
 import type { Scope } from './scope.ts'
 import { Sources } from './sources.ts'
-import { createViews, followHolds, keyOfKind, poolCacheOf, type Views } from './views.ts'
+import { createViews, followHolds, followMACHolds, keyOfKind, poolCacheOf, type Views } from './views.ts'
 import { Waiting } from './waiting.ts'
 
 export interface OfficeParts {
@@ -98,6 +98,7 @@ export function openOffice(parts: OfficeParts): Office {
   const waiting = new Waiting({
     freeOf: pool => freeIn(pool, sources, ledger),
     poolsOf: space => sources.keysOf(space),
+    isShared: (pool, other) => sources.isShared(pool, other),
   })
   const metrics = parts.metrics && countDecisions(parts.metrics, clock)
   const claimKinds = new ClaimKinds()
@@ -105,13 +106,16 @@ export function openOffice(parts: OfficeParts): Office {
   const seen: { readonly cache: Pick<Cache<KubeObject>, 'hasSynced'>; readonly source: Reflector<KubeObject> }[] = []
   const reflectors = parts.metrics && measureReflectors(parts.metrics)
   followHolds(views, ledger)
-  ledger.subscribe(({ freed }) => freed && waiting.freed(freed))
+  ledger.subscribe(({ freed }) => {
+    if (freed !== undefined) waiting.freed({ ...freed, pool: sources.keyOf(freed.pool, freed.block.ip.family) })
+  })
+  followMACHolds(views, ({ space, mac }) => waiting.macFreed(space, mac))
   if (parts.metrics !== undefined) {
     measurePools(parts.metrics, sources, ledger)
     measureWaiting(parts.metrics, waiting)
   }
 
-  const world = { client, clock, caches: views, claimKinds, scope }
+  const world = { client, clock, caches: views, sources, claimKinds, scope }
   const addReclaim = (name: string, reconcile: typeof reconcileHold, cache: Pick<Views['holds'], 'subscribe'>) => {
     const reclaim = domain.addReconciler(
       defineReconciler({
@@ -140,7 +144,12 @@ export function openOffice(parts: OfficeParts): Office {
     metrics,
     seesAll,
   })
-  sources.subscribe(({ key, isChanged }) => isChanged && waiting.poolChanged(key))
+  sources.subscribe(({ key, old, new: next, isChanged }) => {
+    if (!isChanged) return
+    // A claim that waits for a source to come does not know how many pools it will have.
+    const source = (next ?? old)?.identity
+    for (const one of new Set([key, source === undefined ? key : identityKey(source)])) waiting.poolChanged(one)
+  })
   views.namespaces.subscribe(change => waiting.namespaceChanged(keyOf(change.new ?? change.old)))
 
   const follow = (kind: Kind, cache: Cache<KubeObject>) => {

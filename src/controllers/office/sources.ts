@@ -7,7 +7,9 @@ import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { poolKey } from '../../api/pool.ts'
 import { selects } from '../../api/selector.ts'
+import type { Family } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import { overlapsSet } from '../../ip/range-set.ts'
 import { decideSpace, type Joining } from '../../ipam/joining.ts'
 import { poolText, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { type Change, isSpecChange } from '../../kube/cache.ts'
@@ -67,6 +69,12 @@ export class Sources {
     return this.#sources.get(identityKey(source))?.pools ?? []
   }
 
+  /** Key of the pool that a source gives of a family; of a source that is not known, that of the source. */
+  keyOf(source: string, family: Family): string {
+    const pool = this.#sources.get(source)?.pools.find(one => one.family === family)
+    return pool === undefined ? source : poolKey(pool)
+  }
+
   all(): IterableIterator<Pool> {
     return this.#pools.values()
   }
@@ -74,6 +82,13 @@ export class Sources {
   /** Keys of the pools that give addresses out of one space: a holder of one takes from the others too. */
   keysOf(space: string): Iterable<string> {
     return this.#bySpace.get(space)?.pools ?? []
+  }
+
+  /** Whether two pools of one space offer some of the same addresses. */
+  isShared(key: string, other: string): boolean {
+    const [one, two] = [this.#pools.get(key), this.#pools.get(other)]
+    if (one === undefined || two === undefined || one.space !== two.space || one.family !== two.family) return false
+    return overlapsSet(one.addresses, two.addresses)
   }
 
   put(source: Source, isChanged = true): void {
@@ -111,7 +126,7 @@ export class Sources {
   #followPool(change: Change<KubeObject>): void {
     const [before, after] = [readable(change.old), readable(change.new)]
     const isChanged = isSpecChange(change) || before?.isDeleting !== after?.isDeleting || before?.space !== after?.space
-    if (after !== undefined) this.put(toSource(after), isChanged)
+    if (after !== undefined) this.put(toSource([after]), isChanged)
     else if (before !== undefined) this.remove(before.identity)
   }
 
@@ -183,11 +198,12 @@ function removeFrom(sets: Map<string, Set<string>>, key: string, value: string):
   if (set?.size === 0) sets.delete(key)
 }
 
-function toSource(pool: Pool): Source {
-  const { identity, allowedNamespaces } = pool
+/** Of one object: its pools differ in the family alone. */
+export function toSource(pools: readonly [Pool, ...Pool[]]): Source {
+  const { identity, allowedNamespaces } = pools[0]
   return {
     identity,
-    pools: [pool],
+    pools,
     isOfCluster: identity.namespace === '',
     offersSpaceTo(_, labels) {
       if (allowedNamespaces === undefined) return true

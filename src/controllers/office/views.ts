@@ -49,6 +49,31 @@ export function followHolds({ holds }: Pick<Views, 'holds'>, ledger: Ledger): vo
   })
 }
 
+/** Tells which MACs another claim may be able to have now. */
+export function followMACHolds({ macHolds }: Pick<Views, 'macHolds'>, onFreed: (hold: MACHold) => void): void {
+  macHolds.subscribe(({ old, new: next }) => {
+    const before = old && macHoldOf(old)
+    if (before === undefined || isMalformed(before)) return
+    const after = next && macHoldOf(next)
+    const isHeld = after !== undefined && (isMalformed(after) || after.state === before.state)
+    if (!isHeld) onFreed(before)
+  })
+}
+
+/** Tells the key of the claim when a hold in the name of one of this kind comes, changes or goes. */
+export function onHoldsOf(
+  { holds, macHolds }: Pick<Views, 'holds' | 'macHolds'>,
+  kind: Pick<Kind, 'group' | 'kind'>,
+  onChange: (claim: string) => void,
+): void {
+  const look = (hold: Hold | MACHold | Malformed) => {
+    if (isMalformed(hold) || hold.claim.apiGroup !== kind.group || hold.claim.kind !== kind.kind) return
+    onChange(keyOfRef(hold.claim))
+  }
+  holds.subscribe(change => look(holdOf(change.new ?? change.old)))
+  macHolds.subscribe(change => look(macHoldOf(change.new ?? change.old)))
+}
+
 type Pools = Pick<Views, 'pools'>
 
 export function readPool({ pools }: Pools, identity: Identity | undefined): Pool | Malformed | undefined {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseIP } from '../../ip/address.ts'
+import { parseMAC } from '../../ip/mac.ts'
 import { orThrow } from '../../ip/malformed.ts'
 import { done, requeue } from '../../runtime/reconciler.ts'
 import type { Freed } from './ledger.ts'
@@ -32,11 +33,12 @@ function aClaim(number: number, needs: Need | readonly Need[] = any, namespace =
 }
 
 /** A pool with so many free addresses, another with so many, and claims that are woken but not yet looked at. */
-function aPool() {
+function aPool({ isShared = false } = {}) {
   const state = { free: 0, freeBeside: 0, woken: [] as string[] }
   const waiting = new Waiting({
     freeOf: key => (key === pool ? state.free : state.freeBeside),
     poolsOf: () => [pool, beside],
+    isShared: () => isShared,
   })
   const line = waiting.ofDesk('toy', claim => state.woken.push(claim))
   const run = (claim: Claim, pass: () => Promise<ClaimPass>) => line.during(claim.key, pass)
@@ -211,6 +213,50 @@ describe('a claim that needs an address of each of two pools', () => {
     release()
     expect(take()).toEqual([first.key])
   })
+})
+
+describe('of claims that wait for two pools with the same addresses', () => {
+  const anyBeside: Need = { kind: 'any', pool: beside }
+
+  test('the oldest is woken, and the next when it has found something or nothing', async () => {
+    const { sleep, state, release, take, leave } = aPool({ isShared: true })
+    const [first, second, third] = [aClaim(1, anyBeside), aClaim(2), aClaim(3, anyBeside)]
+    for (const claim of [third, second, first]) await sleep(claim)
+    state.freeBeside = 1
+    release()
+    expect(take()).toEqual([first.key])
+    await sleep(first)
+    expect(take()).toEqual([second.key])
+    await leave(second)
+    expect(take()).toEqual([first.key])
+  })
+
+  test('two that find nothing do not wake each other for ever', async () => {
+    const { sleep, state, release, take } = aPool({ isShared: true })
+    const claims = [aClaim(1, anyBeside), aClaim(2)]
+    for (const claim of claims) await sleep(claim)
+    state.freeBeside = 1
+    release()
+    const woken: string[] = []
+    for (let key = take()[0]; key !== undefined && woken.length < 10; key = take()[0]) {
+      woken.push(key)
+      const claim = claims.find(one => one.key === key)
+      if (claim !== undefined) await sleep(claim)
+    }
+    expect(woken).toEqual(claims.map(({ key }) => key))
+  })
+})
+
+test('a claim that waits for a MAC is woken when that one is freed, oldest first', async () => {
+  const { sleep, waiting, take } = aPool()
+  const [mine, other] = ['02:00:5e:10:00:01', '02:00:5e:10:00:02'].map(text => orThrow(parseMAC(text)))
+  const wanting = (number: number, mac = mine) => aClaim(number, mac === undefined ? any : { kind: 'mac', pool, mac })
+  const claims = [wanting(2), wanting(1), wanting(3, other)]
+  for (const claim of claims) await sleep(claim)
+  waiting.freed(freed('10.0.0.1'))
+  expect(take()).toEqual([])
+  if (mine !== undefined) waiting.macFreed('main', mine)
+  expect(take()).toEqual([claims[1]?.key, claims[0]?.key])
 })
 
 test('a claim that waits for one address is woken when that one is freed, or a block around it', async () => {

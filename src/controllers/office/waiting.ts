@@ -3,6 +3,7 @@
 //   it needs          and is woken when
 //   any address       one is free of each pool it needs one of: as many are woken as are free, oldest first
 //   one address       that one may be free
+//   one MAC           that one may be free
 //   room in a quota   its namespace gave an address of the pool back: of each tenant the oldest
 //   a change          the pool's spec or the namespace changes, as all the others are too
 //
@@ -10,11 +11,13 @@
 // claims enter and leave. A claim that is woken counts as awake until its pass has decided; one that then takes nothing,
 // because it is gone, paused, wants something else or failed, passes the wake on. No claim sleeps while there is something
 // for it. Of several needs all must be met: a claim for which another pool has nothing is passed over, and holds up none
-// behind it.
+// behind it. Pools of one space may offer the same addresses: then their claims are one line, and the oldest of all is served.
 
 import type { Identity } from '../../api/object.ts'
 import { overlapsCIDR } from '../../ip/cidr.ts'
+import type { MACText } from '../../ip/mac.ts'
 import type { Block } from '../../ipam/space-index.ts'
+import { type KubeObject, keyOf } from '../../kube/object.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import type { Freed } from './ledger.ts'
 
@@ -27,6 +30,8 @@ export type NeedKind =
   | { readonly kind: 'any' }
   /** Without a block it is not known which, and any release may help. */
   | { readonly kind: 'one'; readonly block: Block | undefined }
+  /** In the space of the pool. */
+  | { readonly kind: 'mac'; readonly mac: MACText }
   | { readonly kind: 'quota' }
   | { readonly kind: 'change' }
 
@@ -63,6 +68,8 @@ export interface WaitingOptions {
   /** How many claims that ask for nothing in particular the pool could serve now. */
   readonly freeOf: (pool: string) => number
   readonly poolsOf: (space: string) => Iterable<string>
+  /** Whether the two pools offer some of the same addresses: what one of them gives, the other cannot. */
+  readonly isShared: (pool: string, other: string) => boolean
 }
 
 /** The claims of one desk in the line. */
@@ -79,6 +86,7 @@ interface Awake {
 
 interface Sleepers {
   readonly any: Line
+  /** For one address, or for one MAC. */
   readonly one: Set<Sleeper>
   /** By namespace and tenant: each has its own room. */
   readonly quota: Map<string, Line>
@@ -90,6 +98,8 @@ export class Waiting {
   readonly #pools = new Map<string, Sleepers>()
   readonly #asleep = new Map<string, Sleeper>()
   readonly #awake = new Map<string, Awake>()
+  /** Claims that were woken for any address since one was freed, and found none. */
+  readonly #inVain = new Set<string>()
   /** Those awake of each pool that were woken for any address. */
   readonly #awakeForAny = new Map<string, number>()
 
@@ -130,13 +140,19 @@ export class Waiting {
   }
 
   freed({ space, block, pool, namespace }: Freed): void {
-    for (const other of this.#options.poolsOf(space)) {
-      this.#wakeForAny(other)
-      for (const sleeper of [...(this.#pools.get(other)?.one ?? [])]) {
-        if (sleeper.needs.some(need => isHelped(need, other, block))) this.#wake(sleeper)
-      }
+    const pools = [...this.#options.poolsOf(space)]
+    this.#inVain.clear()
+    this.#wakeForAny(pools)
+    for (const other of pools) {
+      this.#wakeForOne(other, need => isHelped(need, other, block))
     }
     this.#wakeForQuota(pool, namespace)
+  }
+
+  macFreed(space: string, mac: MACText): void {
+    for (const pool of this.#options.poolsOf(space)) {
+      this.#wakeForOne(pool, need => need.kind === 'mac' && need.pool === pool && need.mac === mac)
+    }
   }
 
   poolChanged(pool: string): void {
@@ -156,11 +172,17 @@ export class Waiting {
     for (const need of sleeper.needs) this.#place(sleeper, need)
     // What it was woken for and does not need any more is still there, for the next one.
     for (const { pool, kind } of woken?.needs ?? []) {
+      // Of what it found nothing of, a claim of another pool may find something; those that looked in vain are left asleep.
+      if (kind === 'any') {
+        this.#inVain.add(sleeper.key)
+        const others = this.#sharing(pool).filter(other => other !== pool)
+        this.#wakeForAny(others, ({ key }) => this.#inVain.has(key))
+      }
       const isStillNeeded = sleeper.needs.some(
         need => need.pool === pool && (need.kind === 'any' || need.kind === kind),
       )
       if (isStillNeeded) continue
-      if (kind === 'any') this.#wakeForAny(pool)
+      if (kind === 'any') this.#wakeForAny(this.#sharing(pool))
       else this.#wakeForQuota(pool, sleeper.namespace)
     }
   }
@@ -169,7 +191,7 @@ export class Waiting {
   #leave(key: string): void {
     const left = this.#forget(key) ?? this.#stopBeingAwake(key)
     for (const { pool } of left?.needs ?? []) {
-      this.#wakeForAny(pool)
+      this.#wakeForAny(this.#sharing(pool))
       this.#wakeForQuota(pool, left?.namespace ?? '')
     }
   }
@@ -178,21 +200,54 @@ export class Waiting {
     for (const sleeper of [...new Set(sleepers)].sort(byAge)) this.#wake(sleeper)
   }
 
-  #wakeForAny(pool: string): void {
-    const line = this.#pools.get(pool)?.any
-    if (line === undefined || line.size === 0) return
-    const picked: Sleeper[] = []
-    const room = this.#roomIn(pool)
-    for (const sleeper of line.sleepers) {
-      if (picked.length >= room) break
-      const others = sleeper.needs.filter(need => need.kind === 'any' && need.pool !== pool)
-      if (others.every(need => this.#roomIn(need.pool) > countNeeding(picked, need.pool))) picked.push(sleeper)
+  /** Of all lines together, the oldest for which there is something. */
+  #wakeForAny(pools: Iterable<string>, isPassedOver = (_: Sleeper) => false): void {
+    const lines = [...pools].flatMap(pool => {
+      const line = this.#pools.get(pool)?.any.sleepers ?? []
+      return line.length === 0 ? [] : [{ pool, line, next: 0 }]
+    })
+    const picked = new Set<Sleeper>()
+    const taken = new Map<string, number>()
+    const rooms = new Map<string, number>()
+    const hasRoom = (pool: string) => {
+      const room = rooms.get(pool) ?? this.#roomIn(pool)
+      rooms.set(pool, room)
+      return room > this.#countShared(pool, taken)
+    }
+    for (;;) {
+      const open = lines.filter(({ pool, line, next }) => next < line.length && hasRoom(pool))
+      const oldest = open.reduce<(typeof open)[number] | undefined>((first, one) => {
+        const [a, b] = [first?.line[first.next], one.line[one.next]]
+        return a === undefined || (b !== undefined && byAge(b, a) < 0) ? one : first
+      }, undefined)
+      const sleeper = oldest?.line[oldest.next++]
+      if (sleeper === undefined) break
+      const needed = sleeper.needs.filter(({ kind }) => kind === 'any').map(({ pool }) => pool)
+      if (picked.has(sleeper) || isPassedOver(sleeper) || !needed.every(hasRoom)) continue
+      picked.add(sleeper)
+      for (const pool of needed) taken.set(pool, (taken.get(pool) ?? 0) + 1)
     }
     for (const sleeper of picked) this.#wake(sleeper)
   }
 
+  /** The pools with a line, of which the claims of this one take too. */
+  #sharing(pool: string): string[] {
+    return [...this.#pools.keys()].filter(other => other === pool || this.#options.isShared(pool, other))
+  }
+
+  /** How many of those are counted that take from the pool, or may. */
+  #countShared(pool: string, counts: ReadonlyMap<string, number>): number {
+    let sum = 0
+    for (const [other, count] of counts) if (other === pool || this.#options.isShared(pool, other)) sum += count
+    return sum
+  }
+
+  #wakeForOne(pool: string, isMet: (need: Need) => boolean): void {
+    this.#wakeAll([...(this.#pools.get(pool)?.one ?? [])].filter(({ needs }) => needs.some(isMet)))
+  }
+
   #roomIn(pool: string): number {
-    return this.#options.freeOf(pool) - (this.#awakeForAny.get(pool) ?? 0)
+    return this.#options.freeOf(pool) - this.#countShared(pool, this.#awakeForAny)
   }
 
   #wakeForQuota(pool: string, namespace: string): void {
@@ -235,6 +290,7 @@ export class Waiting {
       case 'any':
         return sleepers.any.add(sleeper)
       case 'one':
+      case 'mac':
         sleepers.one.add(sleeper)
         return
       case 'quota': {
@@ -274,9 +330,6 @@ export class Waiting {
 const emptySleepers = (): Sleepers => ({ any: new Line(), one: new Set(), quota: new Map(), change: new Set() })
 
 const tenantOf = ({ namespace, tenant }: Sleeper): string => `${namespace} ${tenant}`
-
-const countNeeding = (sleepers: readonly Sleeper[], pool: string): number =>
-  sleepers.filter(({ needs }) => needs.some(need => need.kind === 'any' && need.pool === pool)).length
 
 function isHelped(need: Need, pool: string, freed: Block): boolean {
   if (need.kind !== 'one' || need.pool !== pool) return false
@@ -319,4 +372,10 @@ export function byAge(a: Pick<Sleeper, 'key' | 'createdAt'>, b: Pick<Sleeper, 'k
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
   if (a.key === b.key) return 0
   return a.key < b.key ? -1 : 1
+}
+
+/** Where many claims are to be looked at, those that were made first come first. */
+export function markOldestFirst(claims: readonly KubeObject[], reconciler: { mark(key: string): void }): void {
+  const ages = claims.map(claim => ({ key: keyOf(claim), createdAt: claim.metadata.creationTimestamp ?? '' }))
+  for (const { key } of ages.sort(byAge)) reconciler.mark(key)
 }

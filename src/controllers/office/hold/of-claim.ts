@@ -1,17 +1,37 @@
-// Every hold in the name of a claim, from the API server itself, for whoever cannot rely on what is in view.
+// Every hold in the name of a claim, from the API server itself, for a pass that cannot rely on what is in view.
 
 import type { Hold } from '../../../api/hold.ts'
-import { isMalformed } from '../../../ip/malformed.ts'
-import { holds } from '../kinds.ts'
-import { holdOf } from '../parsed.ts'
-import { claimUidLabel, type HoldWorld } from './steps.ts'
+import type { MACHold } from '../../../api/mac-hold.ts'
+import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
+import type { Kind, KubeObject } from '../../../kube/object.ts'
+import { holds, macHolds } from '../kinds.ts'
+import { holdOf, macHoldOf } from '../parsed.ts'
+import { type AnyHold, claimUidLabel, type HoldWorld } from './steps.ts'
 
-export async function askHoldsOf(uid: string, { client, caches }: Omit<HoldWorld, 'clock'>): Promise<Hold[]> {
-  const { items } = await client.list(holds, { labelSelector: `${claimUidLabel}=${uid}` })
+type World = Omit<HoldWorld, 'clock'>
+
+export function askHoldsOf(uid: string, world: World): Promise<Hold[]> {
+  return ask(uid, world, holds, world.caches.holds, holdOf)
+}
+
+/** Of addresses and of MACs: for claims of several parts. */
+export async function askAllHoldsOf(uid: string, world: World): Promise<AnyHold[]> {
+  const ofMACs = await ask<MACHold>(uid, world, macHolds, world.caches.macHolds, macHoldOf)
+  return [...(await askHoldsOf(uid, world)), ...ofMACs]
+}
+
+async function ask<H extends AnyHold>(
+  uid: string,
+  { client }: World,
+  kind: Kind,
+  cache: World['caches']['holds'],
+  read: (object: KubeObject) => H | Malformed,
+): Promise<H[]> {
+  const { items } = await client.list(kind, { labelSelector: `${claimUidLabel}=${uid}` })
   return items.flatMap(item => {
-    caches.holds.learn(item)
-    const hold = holdOf(item)
-    // The label finds it, the reference decides: labels are for everybody to write.
+    cache.learn(item)
+    const hold = read(item)
+    // The label finds it, the reference decides: any user may write a label.
     return isMalformed(hold) || hold.claim.uid !== uid ? [] : [hold]
   })
 }

@@ -8,6 +8,7 @@ import { defineKind, type KubeObject } from '../../../kube/object.ts'
 import { VirtualClock } from '../../../runtime/virtual-clock.ts'
 import { ClaimKinds } from '../claim-kind.ts'
 import { everything } from '../scope.ts'
+import { Sources } from '../sources.ts'
 import { createViews } from '../views.ts'
 import { reconcileHold } from './reclaim.ts'
 
@@ -66,7 +67,8 @@ async function look({ known, live, kind = 'Wish' }: Story) {
     cache,
     standsBy: (wish: Wish, held) => wish.chosen === undefined || wish.chosen === (held as Hold).address,
   })
-  const world = { client, clock: new VirtualClock(), caches: views, claimKinds, scope: everything }
+  const sources = new Sources(views)
+  const world = { client, clock: new VirtualClock(), caches: views, sources, claimKinds, scope: everything }
   await reconcileHold(hold.metadata.name, { ...world, note: ({ what }) => calls.push(what) })
   return calls
 }

@@ -15,8 +15,9 @@ import type { ClaimKind, ClaimKinds } from '../claim-kind.ts'
 import type { Note } from '../journal.ts'
 import { holdOf, macHoldOf } from '../parsed.ts'
 import { isInScope, isInView, type Scope } from '../scope.ts'
-import { findPool, type Views } from '../views.ts'
-import { restSecondsOf } from './quarantine.ts'
+import type { Sources } from '../sources.ts'
+import type { Views } from '../views.ts'
+import { restSecondsOfSource } from './quarantine.ts'
 import { type AnyHold, expireHold, type HoldWorld, isOfAddress, quarantineHold } from './steps.ts'
 
 /** Wall clocks of processes differ a little; nothing is freed early because of it. */
@@ -24,6 +25,7 @@ const slackMs = 1_000
 
 export interface ReclaimWorld extends HoldWorld {
   readonly caches: Views
+  readonly sources: Pick<Sources, 'poolsOf'>
   readonly claimKinds: Pick<ClaimKinds, 'of'>
   readonly scope: Scope
   /** Of the pass that runs. */
@@ -46,15 +48,14 @@ async function reconcile(hold: AnyHold | Malformed, world: ReclaimWorld): Promis
   const claims = world.claimKinds.of(hold)
   if (claims === undefined || !isInView(world.scope, hold.claim.namespace)) return done()
   if (!(await isStray(hold, claims, world))) return done()
-  const pool = findPool(world.caches, hold.pool)
-  await quarantineHold(world, hold, restSecondsOf(pool))
+  await quarantineHold(world, hold, restSecondsOfSource(world.sources, hold.pool))
   world.note({ what: 'stray hold', ...noteOf(hold) })
   return done()
 }
 
 async function settleQuarantine(hold: AnyHold, world: ReclaimWorld): Promise<PassResult> {
   const untilMs = hold.until === undefined ? 0 : Date.parse(hold.until)
-  const seconds = restSecondsOf(findPool(world.caches, hold.pool))
+  const seconds = restSecondsOfSource(world.sources, hold.pool)
   const leftMs = untilMs + (seconds === 0 ? 0 : slackMs) - world.clock.now()
   if (leftMs > 0) return requeueAfter(leftMs)
   await expireHold(world, hold)

@@ -7,14 +7,18 @@
 // Why in this order: another worker that wants to store a choice on a found hold has read the claim before T15, and its write of
 // the choice is refused; or after it, and must renew the hold, which changes the hold's version, and the rest is refused.
 
+import type { HoldSpec } from '../../../api/hold.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import type { KubeObject } from '../../../kube/object.ts'
+import { othersAt } from '../disputes.ts'
+import type { Ledger, Showing, ShownBy } from '../ledger.ts'
 import {
   type AnyHold,
   type AnyHoldSpec,
   giveBackHold,
   type HoldWorld,
+  isOfAddress,
   parseHoldLike,
   quarantineHold,
   regainHold,
@@ -31,29 +35,70 @@ export type PartTaking =
 
 export type AllTaken =
   | { readonly kind: 'taken' }
-  /** Another process was quicker to take what this part was to have. Nothing of this pass is held any more. */
+  /** Another process was quicker to take what this part was to have, or shows it. Nothing of this pass is held any more. */
   | { readonly kind: 'lost'; readonly spec: AnyHoldSpec }
 
 interface Undo {
   readonly undo: () => Promise<void>
 }
 
-/** In the order of the list, which is the same for every claim of a kind. */
-export async function takeAll(world: HoldWorld, parts: readonly PartTaking[], restSeconds: number): Promise<AllTaken> {
+export interface TakeAllWorld extends HoldWorld {
+  readonly ledger: Pick<Ledger, 'show' | 'hide' | 'shownAt'>
+}
+
+/** For whom it is taken. */
+export interface Taker {
+  /** The objects that speak for the claim: itself first, then its reports. */
+  readonly own: readonly [ShownBy, ...ShownBy[]]
+  readonly restSeconds: number
+}
+
+/**
+ * In the order of the list, which is the same for every claim of a kind. From the call on, before the first hold is there, no
+ * other pass of this process is sent after the same addresses.
+ */
+export async function takeAll(world: TakeAllWorld, parts: readonly PartTaking[], taker: Taker): Promise<AllTaken> {
+  const { ledger } = world
+  const intents = parts.flatMap(({ spec }) => (isOfAddress(spec) ? [toIntent(spec, taker.own[0])] : []))
+  for (const intent of intents) ledger.show(intent)
   const done: Undo[] = []
-  for (const part of parts) {
-    const step = await take(world, part, restSeconds)
-    if (step === 'lost') {
+  try {
+    for (const part of parts) {
+      const step = await take(world, part, taker)
+      if (step !== 'lost' && step !== undefined) done.push(step)
+      if (step !== 'lost' && !isShownByAnother(part, ledger, taker)) continue
       for (const { undo } of done.toReversed()) await undo()
       return { kind: 'lost', spec: part.spec }
     }
-    if (step !== undefined) done.push(step)
+    return { kind: 'taken' }
+  } finally {
+    for (const { by } of intents) ledger.hide(by, 'intent')
   }
-  return { kind: 'taken' }
+}
+
+function toIntent(spec: HoldSpec, by: ShownBy): Showing {
+  const { space, ip, bits, pool, claim } = spec
+  const { part, namespace, clusterName } = claim
+  const shower = { ...by, ...(part !== undefined && { part }) }
+  return {
+    by: shower,
+    as: 'intent',
+    space,
+    ip,
+    bits,
+    pool,
+    namespace,
+    ...(clusterName !== undefined && { clusterName }),
+  }
+}
+
+/** Rule 11, looked at once more with the hold in hand. */
+function isShownByAnother({ how, spec }: PartTaking, ledger: TakeAllWorld['ledger'], { own }: Taker): boolean {
+  return how === 'take' && isOfAddress(spec) && othersAt(ledger, spec.space, spec.ip, own).length > 0
 }
 
 /** What undoes it; undefined for what was there before this pass, which T15 decides about. */
-async function take(world: HoldWorld, part: PartTaking, restSeconds: number): Promise<Undo | 'lost' | undefined> {
+async function take(world: HoldWorld, part: PartTaking, { restSeconds }: Taker): Promise<Undo | 'lost' | undefined> {
   const { spec } = part
   if (part.how === 'found') {
     await renewHold(world, part.hold)

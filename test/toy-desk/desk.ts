@@ -1,0 +1,117 @@
+// The toy desk: what it brings, what it sees, what wakes its reconciler. How to write a desk: docs/how-to/write-a-desk.md.
+//
+//   changed        wakes
+//   a berth        itself
+//   a network      on its first sight, all of its berths
+//   a hold         its berth
+//
+// What wakes berths that wait is the office's work (office/waiting.ts).
+
+import { identityKey } from '../../src/api/object.ts'
+import type { Desk, DeskInView } from '../../src/controllers/desk.ts'
+import { noteIn } from '../../src/controllers/office/journal.ts'
+import { LastWords } from '../../src/controllers/office/last-words.ts'
+import type { Office, SeenKind } from '../../src/controllers/office/office.ts'
+import { onHoldsOf } from '../../src/controllers/office/views.ts'
+import { markOldestFirst } from '../../src/controllers/office/waiting.ts'
+import { isMalformed } from '../../src/ip/malformed.ts'
+import { keyOf } from '../../src/kube/object.ts'
+import type { Domain } from '../../src/runtime/domain.ts'
+import { defineReconciler } from '../../src/runtime/reconciler.ts'
+import { reconcileBerth } from './binding.ts'
+import { berths, networks, toyDefinitions } from './kinds.ts'
+import { berthOf, networkOf } from './parsed.ts'
+import { toyPermissions } from './permissions.ts'
+import { standsBy } from './plan.ts'
+import { followShown } from './shown.ts'
+import { type ToyFacts, toyWebhooks } from './webhooks.ts'
+import { type Caches, createCaches, type ToyWorld } from './world.ts'
+
+const comesWith = 'the toy'
+
+export const toy: Desk = {
+  name: 'toy',
+  about: 'Berths get an address of each family of their network, and their MAC',
+  kinds: [
+    { kind: berths, isNeeded: true, comesWith },
+    { kind: networks, isNeeded: true, comesWith },
+  ],
+  permissions: toyPermissions,
+  webhooks: toyWebhooks,
+  conversions: [],
+  definitions: toyDefinitions,
+  see: seeToy,
+}
+
+function seeToy(office: Office): DeskInView {
+  const caches = createCaches(office.isFrozen, office.views)
+  followShown(caches, office.ledger, office.sources)
+  const seen = [office.see(berths, caches.berths), office.see(networks, caches.networks)]
+  return {
+    facts: () => toyFacts(office, caches),
+    open: domain => openToy(office, domain, caches, seen),
+  }
+}
+
+function openToy(office: Office, domain: Domain, caches: Caches, seen: readonly SeenKind[]): void {
+  const { client, clock, random, ledger, sources, metrics, scope } = office
+  const recorder = office.recorderOf(toy.name)
+  const world: Omit<ToyWorld, 'note'> = {
+    ...{ client, clock, random, recorder, caches, ledger, sources },
+    lastWords: new LastWords(),
+  }
+  const line = office.waiting.ofDesk(toy.name, berth => binding.mark(berth))
+  const about = { desk: toy.name, claimKind: berths.kind }
+  const binding = domain.addReconciler(
+    defineReconciler({
+      name: 'berth.binding',
+      reconcile: (key, pass) => {
+        const inPass = { ...world, client: client.withPass(pass), note: noteIn(pass, metrics, about) }
+        return line.during(key, () => reconcileBerth(key, scope, inPass))
+      },
+      groupOf: key => networkKeyOf(caches, key),
+    }),
+  )
+  metrics?.begin(about)
+  // A list comes in the order of names: the berths of the first one are looked at when all of them are known.
+  void caches.berths.synced().then(() => markOldestFirst([...caches.berths.values()], binding))
+  caches.berths.subscribe(({ old, new: next }) => {
+    if (caches.berths.hasSynced) binding.mark(keyOf((next ?? old) as NonNullable<typeof next>))
+  })
+  sources.subscribe(({ old, new: next }) => {
+    if (old === undefined && next !== undefined) {
+      markOldestFirst(caches.berths.byIndex('network', identityKey(next.identity)), binding)
+    }
+  })
+  onHoldsOf(caches, berths, berth => binding.mark(berth))
+  office.addClaimKind({
+    kind: berths,
+    cache: caches.berths,
+    standsBy(object, hold) {
+      const berth = berthOf(object)
+      return isMalformed(berth) || standsBy(berth, hold)
+    },
+  })
+  for (const kind of seen) kind.neededBy(domain)
+}
+
+function networkKeyOf({ berths }: Caches, key: string): string {
+  const object = berths.get(key)
+  const berth = object && berthOf(object)
+  return berth === undefined || isMalformed(berth) ? '' : identityKey(berth.network)
+}
+
+function toyFacts({ client }: Pick<Office, 'client'>, caches: Caches): ToyFacts | undefined {
+  if (!caches.networks.hasSynced) return undefined
+  return {
+    defaultNetwork() {
+      for (const object of caches.networks.values()) {
+        const network = networkOf(object)
+        if (!isMalformed(network) && network.isDefault) return network.identity.name
+      }
+      return undefined
+    },
+    hasNetwork: async name =>
+      caches.networks.get(name) !== undefined || (await client.get(networks, { name })) !== undefined,
+  }
+}

@@ -1,0 +1,332 @@
+// The toy desk beside the product's: that a desk is a folder and a line in a table, and all that is promised of a claim of
+// several parts. In one process, and on a real API server: `npm run test:cluster -- toy`.
+
+import { describe, expect, test } from 'vitest'
+import type { WireRequest } from '../../src/kube/wire.ts'
+import { aClaim, aPrefixPool } from '../behaviours/builders.ts'
+import { aServedClaim, isServed as isClaimServed, isGone, saysWhy } from '../behaviours/promises.ts'
+import { aWorld, type World } from '../behaviours/world.ts'
+import {
+  aBerth,
+  aNetwork,
+  aPoolIn,
+  aScarceNetwork,
+  heldBy,
+  isServed,
+  locksIn,
+  nothingIsHeldIn,
+  waits,
+} from './builders.ts'
+import { desksWithToy } from './desks.ts'
+
+const desks = desksWithToy
+const mac = '02:00:5e:10:00:01'
+
+describe('A berth', () => {
+  test('gets an address of each family of its network, and its MAC', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aNetwork())
+    const berth = await world.create(aBerth(network, { mac }))
+    expect(await isServed(world, berth)).toEqual({ addresses: ['10.9.0.2', 'fd00:9::2'], mac })
+    const other = await world.create(aBerth(network))
+    expect(await isServed(world, other)).toEqual({ addresses: ['10.9.0.3', 'fd00:9::3'] })
+  })
+
+  test('gets the addresses that it asks for', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aNetwork())
+    const berth = await world.create(aBerth(network, { addresses: ['fd00:9::abc', '10.9.0.9'] }))
+    expect((await isServed(world, berth)).addresses).toEqual(['10.9.0.9', 'fd00:9::abc'])
+  })
+
+  test('gets neither when one family is exhausted, says which, and is served when one is given back', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aScarceNetwork(5, 1))
+    const first = await world.create(aBerth(network))
+    await isServed(world, first)
+    const second = await world.create(aBerth(network, { mac }))
+    await waits(world, second, 'PoolExhausted', /^v6: no address available/)
+    expect(await locksIn(world, network)).toHaveLength(2)
+    await world.delete(first)
+    expect((await isServed(world, second)).addresses).toEqual(['10.9.0.1', 'fd00:9::1'])
+  })
+
+  test('waits while another has its MAC in the same network, and not for one in another network', async () => {
+    const world = await aWorld({ desks })
+    const [blue, green] = [await world.create(aNetwork()), await world.create(aNetwork())]
+    const first = await world.create(aBerth(blue, { mac }))
+    await isServed(world, first)
+    const second = await world.create(aBerth(blue, { mac }))
+    await waits(world, second, 'MACInUse', /^mac: 02:00:5e:10:00:01 is held by another claim/)
+    expect((await isServed(world, await world.create(aBerth(green, { mac })))).mac).toBe(mac)
+    await world.delete(first)
+    expect((await isServed(world, second)).mac).toBe(mac)
+  })
+
+  test('gives everything back when it is deleted', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aNetwork())
+    const berth = await world.create(aBerth(network, { mac }))
+    await isServed(world, berth)
+    await world.delete(berth)
+    await isGone(world, berth)
+    await nothingIsHeldIn(world, network)
+  })
+
+  test('has its addresses and its MAC back out of quarantine, and no other berth has them meanwhile', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aScarceNetwork(2, 2, { quarantineSeconds: 600 }))
+    const berth = aBerth(network, { mac })
+    await world.create(berth)
+    const { addresses } = await isServed(world, berth)
+    await world.delete(berth)
+    await isGone(world, berth)
+    const other = await isServed(world, await world.create(aBerth(network)))
+    for (const address of other.addresses) expect(addresses).not.toContain(address)
+    const third = await world.create(aBerth(network, { mac }))
+    await waits(world, third, 'PoolExhausted', /^v4: no address/)
+    await world.create(berth)
+    expect(await isServed(world, berth)).toEqual({ addresses, mac })
+  })
+
+  test('that lost its choice is given what it holds, and nothing else', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aNetwork())
+    const berth = await world.create(aBerth(network, { mac }))
+    const before = await isServed(world, berth)
+    await world.patch(berth, { metadata: { annotations: { 'toy.example.org/choice': null } } })
+    await world.heard(berth)
+    expect(await isServed(world, berth)).toEqual(before)
+  })
+
+  test('waits for its network to come', async () => {
+    const world = await aWorld({ desks })
+    const network = aNetwork()
+    const berth = await world.create(aBerth(network))
+    await waits(world, berth, 'PoolNotFound', /is not there/)
+    await world.create(network)
+    await isServed(world, berth)
+  })
+
+  test('is served only where its network is offered to its namespace', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aNetwork({ allowedNamespaces: { matchLabels: { toy: 'yes' } } }))
+    const elsewhere = await world.anotherNamespace()
+    const berth = aBerth(network)
+    const placed = { ...berth, metadata: { ...berth.metadata, namespace: elsewhere } }
+    await world.create(placed)
+    await waits(world, placed, 'NamespaceNotAllowed', /is not offered to namespace/)
+    await world.patch(
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: elsewhere } },
+      { metadata: { labels: { toy: 'yes' } } },
+    )
+    await isServed(world, placed)
+  })
+})
+
+/** The n-th write, counted from 1; events do not count. */
+function nthWrite(nth: number): (request: WireRequest) => boolean {
+  let count = 0
+  return ({ method, path }) => method !== 'GET' && !path.includes('/events') && ++count === nth
+}
+
+/** Kills the process before the n-th of its writes and starts it again. Answers whether it came to that. */
+async function killedBefore(world: World, nth: number, act: () => Promise<unknown>, rest: () => Promise<unknown>) {
+  let isReached = false
+  const isMoment = nthWrite(nth)
+  world.desk.killBefore(request => {
+    isReached ||= isMoment(request)
+    return isReached
+  })
+  await act()
+  await world.eventually(async () => {
+    if (!isReached) await rest()
+  })
+  if (!isReached) world.desk.killBefore(() => false)
+  await world.desk.kill()
+  await world.desk.start()
+  return isReached
+}
+
+describe('A process that is killed', () => {
+  // Three holds, the choice and the status; then nothing is left to be cut.
+  test.each([1, 2, 3, 4, 5, 6])('before write %i of a binding leaves nothing half taken', async nth => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aNetwork())
+    const berth = aBerth(network, { mac })
+    const bound = () => isServed(world, berth)
+    expect(await killedBefore(world, nth, () => world.create(berth), bound)).toBe(nth < 6)
+    expect(await isServed(world, berth)).toEqual({ addresses: ['10.9.0.2', 'fd00:9::2'], mac })
+    expect(await locksIn(world, network)).toHaveLength(3)
+  })
+
+  test.each([1, 2, 3, 4])('before write %i of a release leaves nothing behind', async nth => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aNetwork())
+    const berth = await world.create(aBerth(network, { mac }))
+    await isServed(world, berth)
+    const gone = () => isGone(world, berth)
+    expect(await killedBefore(world, nth, () => world.delete(berth), gone)).toBe(true)
+    await isGone(world, berth)
+    await nothingIsHeldIn(world, network)
+  })
+
+  test('between two parts gives the first one back when the second is no longer to be had', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aScarceNetwork(5, 1))
+    const berth = aBerth(network)
+    await killedBefore(
+      world,
+      2,
+      () => world.create(berth),
+      async () => {},
+    )
+    expect(await heldBy(world, await world.get(berth))).toEqual(['10.9.0.1'])
+    await world.desk.kill()
+    // The other desk alone: the berth is not looked at, and the last address of IPv6 goes to a claim.
+    const pool = await world.create(aPoolIn(network, { addresses: ['fd00:9::1'], prefix: 64 }))
+    const capi = await world.anotherDesk({ desks, on: ['capi'] })
+    const claim = await aServedClaim(world, aClaim().on(pool), 'fd00:9::1')
+    await capi.kill()
+    await world.desk.start()
+    await waits(world, berth, 'PoolExhausted', /^v6/)
+    expect(await locksIn(world, network)).toHaveLength(1)
+    await world.delete(claim)
+    await isServed(world, berth)
+  })
+})
+
+describe('Two desks in one space', () => {
+  test('never give one address twice', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aScarceNetwork(6, 9))
+    const pool = await world.create(aPoolIn(network, { addresses: ['10.9.0.1-10.9.0.6'] }))
+    const berths = await Promise.all([1, 2, 3].map(() => world.create(aBerth(network))))
+    const claims = await Promise.all([1, 2, 3].map(() => world.create(aClaim().on(pool))))
+    const had: (string | undefined)[] = []
+    for (const berth of berths) had.push((await isServed(world, berth)).addresses[0])
+    for (const claim of claims) had.push(await isClaimServed(world, claim))
+    expect(new Set(had).size).toBe(6)
+  })
+
+  test('serve the oldest first, whichever desk it waits at', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aScarceNetwork(1, 9))
+    const pool = await world.create(aPoolIn(network, { addresses: ['10.9.0.1'] }))
+    const first = await world.create(aBerth(network))
+    await isServed(world, first)
+    const second = await world.create(aClaim().on(pool))
+    await saysWhy(world, second, 'PoolExhausted')
+    // Ages are told in seconds.
+    await world.pass(1_500)
+    const third = await world.create(aBerth(network))
+    await waits(world, third, 'PoolExhausted', /^v4/)
+    await world.pass(1_500)
+    const fourth = await world.create(aClaim().on(pool))
+    await saysWhy(world, fourth, 'PoolExhausted')
+    await world.delete(first)
+    await isClaimServed(world, second)
+    await world.always(() => waits(world, third, 'PoolExhausted', /^v4/), 1_000)
+    await world.delete(second)
+    await isServed(world, third)
+    await world.delete(third)
+    await isClaimServed(world, fourth)
+  })
+})
+
+describe('The toy desk', () => {
+  test('that is switched off does nothing, what its berths have stays theirs, and it goes on where it was', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aScarceNetwork(2, 9))
+    const berth = await world.create(aBerth(network))
+    const { addresses } = await isServed(world, berth)
+    await world.desk.stop()
+    const off = await world.anotherDesk({ desks, on: ['capi'] })
+    expect(off.states().map(({ name }) => name)).toEqual(['office', 'capi'])
+    expect(off.webhookSets().map(({ name }) => name)).toEqual(['office', 'capi'])
+    const later = await world.create(aBerth(network))
+    const pool = await world.create(aPoolIn(network, { addresses: ['10.9.0.1-10.9.0.2'] }))
+    await aServedClaim(world, aClaim().on(pool), '10.9.0.2')
+    const claim = await world.create(aClaim().on(pool))
+    await saysWhy(world, claim, 'PoolExhausted')
+    expect((await world.get(later))?.status).toBeUndefined()
+    await off.stop()
+    await world.desk.start()
+    await waits(world, later, 'PoolExhausted', /^v4/)
+    expect((await isServed(world, berth)).addresses).toEqual(addresses)
+    await world.delete(claim)
+    await world.delete(berth)
+    await isServed(world, later)
+  })
+
+  test('whose holds are lost is still respected while it is off: its berths show what they have', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aScarceNetwork(2, 9))
+    const berth = await world.create(aBerth(network))
+    await isServed(world, berth)
+    await world.desk.stop()
+    for (const hold of await locksIn(world, network)) {
+      await world.patch(hold, { metadata: { finalizers: [] } })
+      await world.delete(hold)
+    }
+    await world.anotherDesk({ desks, on: ['capi'] })
+    const pool = await world.create(aPoolIn(network, { addresses: ['10.9.0.1-10.9.0.2'] }))
+    await aServedClaim(world, aClaim().on(pool), '10.9.0.2')
+    await saysWhy(world, await world.create(aClaim().on(pool)), 'PoolExhausted')
+  })
+
+  test('that loses its permissions says so and waits, the other desk goes on, and so does it when it has them again', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aNetwork())
+    const pool = await world.create(aPoolIn(network, { addresses: ['10.9.0.2-10.9.0.5'] }))
+    await isServed(world, await world.create(aBerth(network)))
+    world.desk.forbid(({ path }) => path.includes('/toy.example.org/'))
+    world.desk.endWatches()
+    const stateOf = (desk: string) => world.desk.states().find(({ name }) => name === desk)
+    await world.eventually(() => expect(stateOf('toy')?.state).toBe('waiting'))
+    expect(stateOf('toy')?.reasons().join()).toMatch(/berths\.toy\.example\.org/)
+    expect(stateOf('capi')?.state).toBe('working')
+    const later = await world.create(aBerth(network))
+    await aServedClaim(world, aClaim().on(pool), '10.9.0.3')
+    expect((await world.get(later))?.status).toBeUndefined()
+    world.desk.forbid(() => false)
+    await world.eventually(() => expect(stateOf('toy')?.state).toBe('working'), 120_000)
+    expect((await isServed(world, later)).addresses[0]).toBe('10.9.0.4')
+  })
+
+  test('that may not be seen at all holds up no other desk', async () => {
+    const world = await aWorld({ desks })
+    await world.desk.stop()
+    world.desk.forbid(({ path }) => path.includes('/toy.example.org/'))
+    await world.desk.start()
+    const pool = await world.create(aPoolIn(aNetwork(), { addresses: ['10.9.0.2-10.9.0.5'] }))
+    await aServedClaim(world, aClaim().on(pool), '10.9.0.2')
+  })
+})
+
+describe('The webhooks of the toy desk', () => {
+  test('fill in the default network and write the MAC as it is locked', async () => {
+    const world = await aWorld({ desks, isReviewed: true })
+    const network = await world.create(aNetwork({ isDefault: true }))
+    await world.heard(network)
+    const berth = await world.create(aBerth(undefined, { mac: '0200.5E10.0001' }))
+    expect(berth.spec).toMatchObject({ network: network.metadata.name, mac })
+    expect((await isServed(world, berth)).mac).toBe(mac)
+    await world.delete(network)
+  })
+
+  test('refuse a network that is not there, and a MAC that is none', async () => {
+    const world = await aWorld({ desks, isReviewed: true })
+    const network = await world.create(aNetwork())
+    await expect(world.create(aBerth(aNetwork()))).rejects.toThrow(/there is no ToyNetwork of this name/)
+    await expect(world.create(aBerth(network, { mac: '02:00' }))).rejects.toThrow(/is not a MAC address/)
+    await isServed(world, await world.create(aBerth(network)))
+  })
+
+  test('are not there while it is off, and those of others are', async () => {
+    const world = await aWorld({ desks, on: ['capi'], isReviewed: true })
+    const network = aNetwork()
+    await world.create(aBerth(network, { mac: '02:00' }))
+    await expect(world.create(aPrefixPool('nonsense'))).rejects.toThrow(/nonsense/)
+  })
+})
