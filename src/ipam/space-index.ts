@@ -98,7 +98,7 @@ export class SpaceIndex {
   }
 
   /** What the claim, or whom it serves, left in quarantine. */
-  leftBy(claim: Identity, owner: Identity | undefined): readonly Block[] {
+  leftBy(claim: Identity & { readonly part?: string }, owner: Identity | undefined): readonly Block[] {
     if (this.#quarantined.size === 0) return []
     const keys = affinityKeys(claim, owner)
     const found = new Set<string>()
@@ -231,9 +231,14 @@ export class SpaceIndex {
   }
 }
 
-/** By what a former holder is known again: the claim's name, and whom it served. Uids do not outlive a re-install. */
-export function affinityKeys(claim: Identity, owner: Identity | undefined): string[] {
-  return owner === undefined ? [identityKey(claim)] : [identityKey(claim), identityKey(owner)]
+/**
+ * By what a former holder is known again: the claim's name, and the object it served, each for its own part. Uids do not outlive
+ * a re-install.
+ */
+export function affinityKeys(claim: Identity & { readonly part?: string }, owner: Identity | undefined): string[] {
+  const part = claim.part === undefined ? '' : ` ${claim.part}`
+  const keys = owner === undefined ? [identityKey(claim)] : [identityKey(claim), identityKey(owner)]
+  return part === '' ? keys : keys.map(key => `${key}${part}`)
 }
 
 const blockKey = ({ ip, bits }: Block): string => `${ip.family}/${bits}/${wideNumber(ip, bits)}`

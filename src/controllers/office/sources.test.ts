@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest'
+import { holdName } from '../../api/hold.ts'
+import { type Pool, poolKey } from '../../api/pool.ts'
+import { spaceOfPool } from '../../api/space.ts'
+import { toPool } from '../../api/to-pool.ts'
+import { parseIP } from '../../ip/address.ts'
+import { orThrow } from '../../ip/malformed.ts'
+import { type SourceChange, Sources } from './sources.ts'
+import { createViews } from './views.ts'
+
+const ip = orThrow(parseIP('10.0.0.1'))
+
+function aPool(kind: 'AddressPool' | 'ClusterAddressPool', spec: object = {}, metadata: object = {}) {
+  const namespace = kind === 'AddressPool' ? 'lab' : undefined
+  return {
+    apiVersion: 'mooring.dev/v1alpha1',
+    kind,
+    metadata: {
+      name: 'vms',
+      ...(namespace && { namespace }),
+      uid: 'u',
+      resourceVersion: '2',
+      generation: 1,
+      ...metadata,
+    },
+    spec: { addresses: ['10.0.0.0/24'], prefix: 24, ...spec },
+  }
+}
+
+function watched() {
+  const views = createViews()
+  const sources = new Sources(views)
+  const changes: SourceChange[] = []
+  sources.subscribe(change => changes.push(change))
+  const put = (object: ReturnType<typeof aPool>) => views.pools.get(`${object.kind}.mooring.dev`)?.put(object)
+  return { views, sources, put, told: () => changes.splice(0).map(({ key, isChanged }) => `${key} ${isChanged}`) }
+}
+
+/** As a network is: two families, given by whatever reads networks. */
+function aNetwork(apiGroup: string, kind: string, name: string) {
+  const identity = { apiGroup, kind, namespace: '', name }
+  const v4 = { ...orThrow(toPool(aPool('ClusterAddressPool'))), identity, space: name }
+  const pools: readonly Pool[] = [
+    { ...v4, isOneOfTwo: true },
+    { ...v4, isOneOfTwo: true, family: 6, bits: 128 },
+  ]
+  return { identity, pools, isOfCluster: true, offersSpaceTo: (namespace: string) => namespace === 'red' }
+}
+
+describe('a source', () => {
+  test('is a pool, from the moment it is seen until it is gone', () => {
+    const { sources, put, told, views } = watched()
+    put(aPool('ClusterAddressPool', { space: 'blue' }))
+    expect(told()).toEqual(['ClusterAddressPool.mooring.dev/vms true'])
+    expect([...sources.keysOf('blue')]).toEqual(['ClusterAddressPool.mooring.dev/vms'])
+    views.pools.get('ClusterAddressPool.mooring.dev')?.clear()
+    expect([...sources.keysOf('blue')]).toEqual([])
+    expect(sources.poolOf('ClusterAddressPool.mooring.dev/vms')).toBeUndefined()
+  })
+
+  test('is not changed by what is counted in its status', () => {
+    const { put, told } = watched()
+    put(aPool('ClusterAddressPool'))
+    told()
+    put(aPool('ClusterAddressPool', {}, { resourceVersion: '3' }))
+    expect(told()).toEqual(['ClusterAddressPool.mooring.dev/vms false'])
+  })
+
+  test('is a network, with one pool for each family', () => {
+    const { sources, told } = watched()
+    const network = aNetwork('k8s.ovn.org', 'ClusterUserDefinedNetwork', 'cluster_udn_blue')
+    sources.put(network)
+    expect(told()).toHaveLength(2)
+    expect(sources.poolsOf(network.identity).map(({ family }) => family)).toEqual([4, 6])
+    expect([...sources.keysOf('cluster_udn_blue')]).toEqual(network.pools.map(poolKey))
+    sources.remove(network.identity)
+    expect([...sources.keysOf('cluster_udn_blue')]).toEqual([])
+  })
+})
+
+test('two groups that have a kind of one name are two sources, and two spaces', () => {
+  const { sources } = watched()
+  const [theirs, others] = [
+    aNetwork('installer.openshift.io', 'IPPool', 'vms'),
+    aNetwork('ippool.k8s.cni.cncf.io', 'IPPool', 'vms'),
+  ]
+  sources.put(theirs)
+  sources.put(others)
+  sources.remove(theirs.identity)
+  expect(sources.poolsOf(theirs.identity)).toEqual([])
+  expect(sources.poolsOf(others.identity)).toHaveLength(2)
+  const names = [theirs, others].map(({ identity }) => holdName(spaceOfPool(identity), ip))
+  expect(new Set(names).size).toBe(2)
+})
+
+describe('a pool of a namespace that asks for the space of a network', () => {
+  const asking = aPool('AddressPool', { space: 'tenantred' })
+  const network = aNetwork('k8s.ovn.org', 'ClusterUserDefinedNetwork', 'tenantred')
+
+  test('is refused it, unless the network offers it to the namespace', () => {
+    const { sources, put } = watched()
+    sources.put(network)
+    put(asking)
+    expect(sources.spaceFor(orThrow(toPool(asking)))).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
+    sources.put({ ...network, offersSpaceTo: namespace => namespace === 'lab' })
+    expect(sources.spaceFor(orThrow(toPool(asking)))).toEqual({ space: 'tenantred' })
+  })
+
+  test('is judged again when the network comes or goes, and when its namespace changes', () => {
+    const { sources, put, told, views } = watched()
+    put(asking)
+    told()
+    sources.put(network)
+    expect(told()).toContain('AddressPool.mooring.dev/lab/vms true')
+    views.namespaces.put({ metadata: { name: 'lab', uid: 'n', resourceVersion: '4' } })
+    expect(told()).toEqual(['AddressPool.mooring.dev/lab/vms true'])
+    sources.remove(network.identity)
+    expect(told()).toContain('AddressPool.mooring.dev/lab/vms true')
+  })
+})
