@@ -167,6 +167,27 @@ describe('A name that no pool of the cluster has', () => {
   })
 })
 
+describe('The gateway of a pool of the cluster', () => {
+  test('is given to no claim by another pool of its space', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    await world.create(aClusterAddressPool().withAddresses('10.0.1.0/24').withGateway('10.0.1.7').with({ space }))
+    const other = await world.create(aClusterAddressPool().withAddresses('10.0.1.7-10.0.1.8').with({ space }))
+    await aServedClaim(world, aClaim().on(other), '10.0.1.8')
+    await saysWhy(world, await world.create(aClaim().on(other)), 'PoolExhausted')
+    await saysWhy(world, await world.create(aClaim().on(other).asking('10.0.1.7')), 'AllocationFailed')
+  })
+
+  test('is kept by a pool of a namespace from its own claims alone', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const wide = await world.create(aClusterAddressPool().withAddresses('10.0.1.7').with({ space }))
+    const own = await world.create(anAddressPool().withAddresses('10.0.1.0/24').withGateway('10.0.1.7').with({ space }))
+    await spaceOf(world, own, space)
+    await aServedClaim(world, aClaim().on(wide), '10.0.1.7')
+  })
+})
+
 describe('The space of another pool', () => {
   test('is joined by naming the pool, within a namespace', async () => {
     const world = await aWorld()

@@ -28,6 +28,7 @@ import { defineReconciler } from '../../runtime/reconciler.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { type ClaimKind, ClaimKinds } from './claim-kind.ts'
+import { followGateways } from './gateways.ts'
 import { reconcileHold, reconcileMACHold } from './hold/reclaim.ts'
 import { noteIn } from './journal.ts'
 import { holds, macHolds, namespaces, pools } from './kinds.ts'
@@ -106,6 +107,7 @@ export function openOffice(parts: OfficeParts): Office {
   const seen: { readonly cache: Pick<Cache<KubeObject>, 'hasSynced'>; readonly source: Reflector<KubeObject> }[] = []
   const reflectors = parts.metrics && measureReflectors(parts.metrics)
   followHolds(views, ledger)
+  followGateways(sources, ledger)
   ledger.subscribe(({ freed }) => {
     if (freed !== undefined) waiting.freed({ ...freed, pool: sources.keyOf(freed.pool, freed.block.ip.family) })
   })
