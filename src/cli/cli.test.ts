@@ -242,7 +242,7 @@ describe('mooring controller', () => {
     const first = replica()
     await heard(first, '"leads"')
     const second = replica()
-    await heard(second, 'every kind and right that is needed is there')
+    await heard(second, 'every kind and permission that is needed is there')
     expect(second.complaints()).not.toContain('"leads"')
     first.child.kill('SIGKILL')
     await heard(second, '"leads"')
