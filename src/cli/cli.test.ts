@@ -240,12 +240,12 @@ describe('mooring controller', () => {
         '--webhook-port=0',
       )
     const first = replica()
-    await heard(first, '"became leader"')
+    await heard(first, '"leads"')
     const second = replica()
     await heard(second, 'every kind and permission that is needed is there')
-    expect(second.complaints()).not.toContain('"became leader"')
+    expect(second.complaints()).not.toContain('"leads"')
     first.child.kill('SIGKILL')
-    await heard(second, '"became leader"')
+    await heard(second, '"leads"')
 
     const remote = connectWith(kubeconfig)
     const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/mooring-controller'
