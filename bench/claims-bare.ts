@@ -1,7 +1,10 @@
 // How fast the four writes of a binding can be sent at all: by the same client, through the same functions, by so many at once,
 // without anybody deciding or watching anything.
 
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { setCondition } from '../src/api/condition.ts'
 import { claimReference } from '../src/api/ip-address-claim.ts'
 import { claimOf } from '../src/controllers/capi/parsed.ts'
@@ -29,6 +32,13 @@ export async function bareRate(side: Side, pool: string, count: number, clients:
   const rate = made.length / ((performance.now() - started) / 1000)
   console.error(`  ${rate.toFixed(1)} per second; processor time per claim: ${cpu.per(made.length)}`)
   return rate
+}
+
+/** Milliseconds of processor time that it takes to read and parse all that a desk lists when it starts. */
+export async function bareLists({ cluster }: Side): Promise<number> {
+  const program = join(import.meta.dirname, 'lists-bare.mjs')
+  const { stdout } = await promisify(execFile)(process.execPath, [program, cluster.kubeconfig])
+  return Number(stdout)
 }
 
 /** Milliseconds until each claim is seen bound, one at a time, with as long a rest between two as there is otherwise. */

@@ -39,6 +39,45 @@ describe('a cache', () => {
     expect([cache.countByIndex('colour', 'red'), cache.byIndex('colour', '__proto__')]).toEqual([0, []])
   })
 
+  test('finds one object under a value as well as several, through all that comes and goes', () => {
+    const { cache } = aCache()
+    const red = () => namesOf(cache.byIndex('colour', 'red'))
+    const seen: string[][] = [red()]
+    for (const name of ['a', 'b', 'c']) {
+      cache.put(aToy(name, 1, { colours: ['red'] }))
+      seen.push(red())
+    }
+    cache.put(aToy('b', 2, { colours: ['red'] }))
+    for (const name of ['a', 'c', 'b']) {
+      cache.remove(aToy(name, 3))
+      seen.push(red())
+    }
+    expect(seen).toEqual([[], ['a'], ['a', 'b'], ['a', 'b', 'c'], ['c', 'b'], ['b'], []])
+    expect(cache.countByIndex('colour', 'red')).toBe(0)
+  })
+
+  test('shows readers, subscribers and indexes what it keeps of an object, however it came in', () => {
+    const shown: unknown[] = []
+    const cache = new Cache<Toy, 'colour'>({
+      keep: ({ metadata: { namespace = '', name = '', uid = '', resourceVersion = '' }, colours = [] }) => ({
+        metadata: { namespace, name, uid, resourceVersion },
+        colours: colours.slice(0, 1),
+      }),
+      indexes: { colour: ({ colours = [] }) => colours },
+    })
+    cache.subscribe(change => shown.push(change.new))
+    const painted = (name: string, version: number): Toy => {
+      const toy = aToy(name, version, { colours: ['red', 'blue'] })
+      return { ...toy, metadata: { ...toy.metadata, annotations: { note: 'long' } } }
+    }
+    cache.replace([painted('a', 1)], '1')
+    cache.put(painted('b', 2))
+    cache.learn(painted('c', 3))
+    expect([...cache.values()]).toEqual(['a', 'b', 'c'].map((name, i) => aToy(name, i + 1, { colours: ['red'] })))
+    expect(shown).toEqual([...cache.values()])
+    expect([cache.countByIndex('colour', 'red'), cache.countByIndex('colour', 'blue')]).toEqual([3, 0])
+  })
+
   test('keeps an object that an index function cannot read', () => {
     const { cache, errors } = aCache()
     cache.put({ ...aToy('a', 1), colours: [7 as unknown as string] })
