@@ -3,7 +3,7 @@ import LongestFirst from './test/cluster/longest-first.ts'
 
 export default defineConfig({
   test: {
-    include: ['test/behaviours/**/*.test.ts'],
+    include: ['test/behaviours/**/*.test.ts', 'test/toy-desk/toy.test.ts'],
     // About the page of behaviours, not on any server.
     exclude: ['test/behaviours/page.test.ts'],
     globalSetup: ['test/behaviours/server.ts'],

@@ -235,11 +235,12 @@ export class Observer {
       if (first === undefined) this.#mustHaveRested(berth, Object.values(parts))
       this.#choices.set(berth.metadata.uid, first ?? choice)
     }
-    if (berth !== undefined || before === undefined) return
-    const restMs = (this.networks.get(before.spec?.network ?? '')?.spec?.quarantineSeconds ?? 0) * 1000
-    for (const what of Object.values(partsOf(before) ?? {})) {
-      const release = { claim: keyOf(before), owner: '', uid: before.metadata.uid, atMs: this.#now(), restMs }
-      this.#released.set(`${before.spec?.network} ${what}`, release)
+    if (berth === undefined || before === undefined || !isLeaving(berth) || isLeaving(before)) return
+    // From here on it is not used: that is what a rest counts from.
+    const restMs = (this.networks.get(berth.spec?.network ?? '')?.spec?.quarantineSeconds ?? 0) * 1000
+    for (const what of Object.values(parts ?? {})) {
+      const release = { claim: keyOf(berth), owner: '', uid: berth.metadata.uid, atMs: this.#now(), restMs }
+      this.#released.set(`${berth.spec?.network} ${what}`, release)
     }
   }
 

@@ -88,7 +88,7 @@ function asksOf({ mac, wishes, metadata }: Berth, pools: readonly Pool[]): PartA
     part: `v${pool.family}`,
     pool,
     requested: wishes.find(wish => wish.includes(':') === (pool.family === 6)),
-    keptFor: [`${metadata.namespace}/${metadata.name}`, metadata.name].filter(key => pool.reservations.has(key)),
+    keptFor: [`${metadata.namespace}/${metadata.name}`, metadata.name],
   }))
   asks.sort((one, other) => (one.part < other.part ? -1 : 1))
   const [first] = pools

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import type { WireRequest } from '../../src/kube/wire.ts'
 import { aClaim, aPrefixPool } from '../behaviours/builders.ts'
-import { aServedClaim, isServed as isClaimServed, isGone, saysWhy } from '../behaviours/promises.ts'
+import { aServedClaim, isServed as isClaimServed, isGone, readyOf, saysWhy } from '../behaviours/promises.ts'
 import { aWorld, type World } from '../behaviours/world.ts'
 import {
   aBerth,
@@ -130,8 +130,8 @@ function nthWrite(nth: number): (request: WireRequest) => boolean {
   return ({ method, path }) => method !== 'GET' && !path.includes('/events') && ++count === nth
 }
 
-/** Kills the process before the n-th of its writes and starts it again. Answers whether it came to that. */
-async function killedBefore(world: World, nth: number, act: () => Promise<unknown>, rest: () => Promise<unknown>) {
+/** The process is killed before the n-th of its writes. Answers false when it has done all that was to do with fewer. */
+async function killBefore(world: World, nth: number, act: () => Promise<unknown>, isDone: () => Promise<boolean>) {
   let isReached = false
   const isMoment = nthWrite(nth)
   world.desk.killBefore(request => {
@@ -139,12 +139,8 @@ async function killedBefore(world: World, nth: number, act: () => Promise<unknow
     return isReached
   })
   await act()
-  await world.eventually(async () => {
-    if (!isReached) await rest()
-  })
-  if (!isReached) world.desk.killBefore(() => false)
+  await world.eventually(async () => expect(isReached || (await isDone())).toBe(true))
   await world.desk.kill()
-  await world.desk.start()
   return isReached
 }
 
@@ -154,8 +150,9 @@ describe('A process that is killed', () => {
     const world = await aWorld({ desks })
     const network = await world.create(aNetwork())
     const berth = aBerth(network, { mac })
-    const bound = () => isServed(world, berth)
-    expect(await killedBefore(world, nth, () => world.create(berth), bound)).toBe(nth < 6)
+    const isBound = async () => readyOf(await world.get(berth))?.status === 'True'
+    expect(await killBefore(world, nth, () => world.create(berth), isBound)).toBe(nth < 6)
+    await world.desk.start()
     expect(await isServed(world, berth)).toEqual({ addresses: ['10.9.0.2', 'fd00:9::2'], mac })
     expect(await locksIn(world, network)).toHaveLength(3)
   })
@@ -165,8 +162,9 @@ describe('A process that is killed', () => {
     const network = await world.create(aNetwork())
     const berth = await world.create(aBerth(network, { mac }))
     await isServed(world, berth)
-    const gone = () => isGone(world, berth)
-    expect(await killedBefore(world, nth, () => world.delete(berth), gone)).toBe(true)
+    const hasGone = async () => (await world.get(berth)) === undefined
+    expect(await killBefore(world, nth, () => world.delete(berth), hasGone)).toBe(true)
+    await world.desk.start()
     await isGone(world, berth)
     await nothingIsHeldIn(world, network)
   })
@@ -175,14 +173,13 @@ describe('A process that is killed', () => {
     const world = await aWorld({ desks })
     const network = await world.create(aScarceNetwork(5, 1))
     const berth = aBerth(network)
-    await killedBefore(
+    await killBefore(
       world,
       2,
       () => world.create(berth),
-      async () => {},
+      async () => false,
     )
     expect(await heldBy(world, await world.get(berth))).toEqual(['10.9.0.1'])
-    await world.desk.kill()
     // The other desk alone: the berth is not looked at, and the last address of IPv6 goes to a claim.
     const pool = await world.create(aPoolIn(network, { addresses: ['fd00:9::1'], prefix: 64 }))
     const capi = await world.anotherDesk({ desks, on: ['capi'] })

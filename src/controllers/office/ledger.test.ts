@@ -54,6 +54,18 @@ describe('the ledger tells', () => {
     expect(told()).toEqual(['servers', 'vms'])
   })
 
+  test('what a claim shows for each of its parts, by itself', () => {
+    const { ledger, isTaken } = aLedger()
+    const second = orThrow(parseIP('10.0.0.2'))
+    ledger.show({ ...shown('intent'), by: { ...by, part: 'v4' } })
+    ledger.show({ ...shown('intent'), by: { ...by, part: 'v6' }, ip: second })
+    ledger.hide({ ...by, part: 'v6' }, 'intent')
+    expect(isTaken()).toBe(true)
+    expect(ledger.indexOf('main').stateOf({ ip: second, bits: 32 })).toBe('free')
+    ledger.hide({ ...by, part: 'v4' }, 'intent')
+    expect(isTaken()).toBe(false)
+  })
+
   test('what is shown, once', () => {
     const { ledger, told } = aLedger()
     ledger.show(shown('choice'))

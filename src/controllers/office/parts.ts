@@ -233,7 +233,7 @@ function refusedWish(
 }
 
 function needsAny({ pool, index, wish }: PartWish): boolean {
-  if (wish.requested !== undefined || wish.keptFor.length > 0) return false
+  if (wish.requested !== undefined || wish.keptFor.some(key => pool.reservations.has(key))) return false
   const choice = choose(pool, index, wish)
   return choice.kind === 'take' || (choice.kind === 'refused' && choice.reason === 'PoolExhausted')
 }
