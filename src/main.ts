@@ -25,6 +25,9 @@ program
   .option('--kubeconfig <file>', 'where to write the kubeconfig (default: kubeconfig in the data directory)')
   .option('--dashboard <host:port>', 'where dashboard, metrics and health are served', '127.0.0.1:7080')
   .option('--history <seconds>', 'how long past changes are kept for watches and lists to go on from', '300')
+  .addOption(
+    new Option('--log-level <level>', 'what is logged, on stderr').choices(['debug', 'info', 'error']).default('info'),
+  )
   .option('--desks <list>', `which desks to run: ${desksHelp}; or none for the API server alone`, deskNames.join(','))
   .action(async (options: UpOptions) => {
     // Commands are loaded when they run: help and mistakes are answered at once.

@@ -92,7 +92,8 @@ describe('the scope of a space', () => {
     ['Tenant.Red', 'x-54enant-2e-52ed.escaped'],
     ['cluster_udn_blue', 'xcluster-5fudn-5fblue.escaped'],
     ['a.b', 'xa-2eb.escaped'],
-    ['team-a/blue', 'xteam-2da-2fblue.escaped'],
+    ['team-a/blue', 'blue.team-a.namespace'],
+    ['team-a/Blue_wire', 'xteam-2da-2f-42lue-5fwire.escaped'],
     [spaceOfPool(pool), 'vms.default.inclusterippool.ipam.cluster.x-k8s.io'],
     ['ClusterAddressPool.mooring.dev/lab', 'lab.clusteraddresspool.mooring.dev'],
     // A kind of a namespace without one, and a kind that is not known.
@@ -158,6 +159,10 @@ function spaceOf(scope: string): string {
     const labels = scope.split('.').slice(0, -1)
     const text = labels.map(one => one.slice(1)).join('')
     return text.replaceAll(/-([0-9a-f]{2})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
+  }
+  if (scope.endsWith('.namespace')) {
+    const [name = '', namespace = ''] = scope.split('.')
+    return `${namespace}/${name}`
   }
   for (const [kind, of] of readableKinds) {
     const end = `.${kind.toLowerCase()}`

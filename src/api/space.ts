@@ -14,6 +14,7 @@
 //
 //   the space                                      its scope
 //   one DNS label                                  itself
+//   a namespace's own, two DNS labels: team-a/lab  lab.team-a.namespace
 //   the own space of a pool of a known kind        vms.default.inclusterippool.ipam.cluster.x-k8s.io
 //   everything else: Tenant.Red                    x-54enant-2e-52ed.escaped
 //   what would be too long                         <32 hexadecimal digits>.<32 more>.digest
@@ -98,6 +99,8 @@ function encode(space: string): string {
 }
 
 function readable(space: string): string | undefined {
+  const [namespace = '', name = '', ...rest] = space.split('/')
+  if (rest.length === 0 && isLabel(namespace) && isLabel(name)) return `${name}.${namespace}.namespace`
   if (!isPoolKey(space)) return undefined
   const [kind = '', ...path] = space.split('/')
   const isKnown = readableKinds.get(kind) === (path.length === 1 ? 'cluster' : 'namespace')

@@ -15,12 +15,15 @@ import type { Client } from '../kube/client.ts'
 import { defineKind, type KubeObject } from '../kube/object.ts'
 import { speak } from '../kube/speak.ts'
 import { realClock } from '../runtime/clock.ts'
+import type { Domain } from '../runtime/domain.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Definition, definitionsOf, withConversion } from './definitions.ts'
 import { embeddedWire } from './embedded-wire.ts'
 
 export interface EmbeddedDesks {
+  /** The office first, then the desks that are on. */
+  readonly domains: readonly Domain[]
   /** The server's certificate was renewed; webhooks are served with it too. */
   renew(): void
   stop(): Promise<void>
@@ -65,6 +68,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
   await registerWebhooks(client, webhooks, address)
   await assembled.start()
   return {
+    domains: assembled.domains,
     renew: () => server.renew(certificates.server()),
     async stop() {
       await assembled.stop('shutdown')

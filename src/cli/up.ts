@@ -9,9 +9,10 @@ import { createListener } from '../apiserver/edge/listener.ts'
 import { createAPIServer } from '../apiserver/server.ts'
 import { badRequest } from '../apiserver/status.ts'
 import { certificateCheckMs } from '../limits.ts'
+import type { Domain } from '../runtime/domain.ts'
 import { type OpenOptions, openStore } from '../store/lmdb.ts'
 import { DamagedStoreError, type Store, StoreInUseError } from '../store/store.ts'
-import { createLog } from '../telemetry/log.ts'
+import { createLog, type Level } from '../telemetry/log.ts'
 import { createMetrics, type Metrics, metricsContentType, secondsBounds } from '../telemetry/metrics.ts'
 import { measureProcess } from '../telemetry/process-metrics.ts'
 import { backupPath, writeBackup } from './backup.ts'
@@ -21,6 +22,7 @@ import { startEmbeddedDesks, withdrawWebhooks } from './embedded-desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, parseHostPort } from './host-port.ts'
 import { bind, type PageRequest, type Pages, servePages } from './listen.ts'
+import { healthPage, readinessOf } from './readiness.ts'
 
 export interface UpOptions {
   readonly data: string
@@ -30,6 +32,7 @@ export interface UpOptions {
   readonly desks: string
   /** Seconds. */
   readonly history: string
+  readonly logLevel: Level
 }
 
 export interface Running {
@@ -46,6 +49,8 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
   const data = resolve(options.data)
   const kubeconfig = resolve(options.kubeconfig ?? join(data, 'kubeconfig'))
   let fail: (error: unknown) => void = () => {}
+  const write = (line: string) => process.stderr.write(line)
+  const log = createLog({ write, now: Date.now, level: options.logLevel, form: 'text' })
 
   const metrics = createMetrics()
   const commits = metrics.histogram('mooring_store_commit_seconds', 'Time of one sync to disk.', secondsBounds)
@@ -87,7 +92,7 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
         : await startEmbeddedDesks({ handler: server.handler, certificates, on, log, metrics })
     if (desks === undefined) await withdrawWebhooks(server.handler, certificates)
     else undo.push(() => desks.stop())
-    const page = await serveDashboard(dashboard, metrics)
+    const page = await serveDashboard(dashboard, metrics, desks?.domains ?? [])
     undo.push(() => page.stop())
     const renewal = keepRenewing(certificates, () => {
       listener.reload()
@@ -183,10 +188,10 @@ function keepPKI(data: string, listen: HostPort): KeptCertificates {
   }
 }
 
-function serveDashboard(address: HostPort, metrics: Metrics): Promise<Pages> {
+function serveDashboard(address: HostPort, metrics: Metrics, domains: readonly Domain[]): Promise<Pages> {
   const find = ({ path }: PageRequest) => {
     if (path === '/metrics') return { type: metricsContentType, body: metrics.text() }
-    return ['/healthz', '/readyz', '/livez'].includes(path) ? { body: 'ok' } : undefined
+    return healthPage(path, () => readinessOf(domains, []), domains)
   }
   return servePages({ flag: '--dashboard', address, find })
 }
@@ -196,8 +201,6 @@ function keepRenewing(certificates: KeptCertificates, onRenewed: () => void): No
     if (certificates.renewIfNeeded(new Date())) onRenewed()
   }, certificateCheckMs).unref()
 }
-
-const log = createLog({ write: line => process.stderr.write(line), now: Date.now, level: 'error', form: 'text' })
 
 async function writeKubeconfig(file: string, server: string, certificates: KeptCertificates): Promise<void> {
   await makeDirectory(dirname(file), 'Choose another place with --kubeconfig.')

@@ -101,7 +101,7 @@ async function findServer(directory: string): Promise<{ kubeconfig: string; stop
   if (given !== undefined) return { kubeconfig: given.kubeconfig, stop: async () => {} }
   const anywhere = '127.0.0.1:0'
   const data = join(directory, 'data')
-  return up({ data, listen: anywhere, dashboard: anywhere, desks: 'none', history: '300' }, () => {})
+  return up({ data, listen: anywhere, dashboard: anywhere, desks: 'none', history: '300', logLevel: 'error' }, () => {})
 }
 
 async function requestToken({ wire }: Connected, namespace: string, name: string): Promise<string> {
