@@ -39,8 +39,8 @@ function stamped({ path, text }: ChartFile, version: string, image: string): Cha
     return { path, text: String(chart) }
   }
   if (path === 'values.schema.json') {
-    const schema = JSON.parse(text) as { properties: { desks: { items: object } } }
-    schema.properties.desks.items = { enum: deskNames }
+    const schema = JSON.parse(text) as { properties: { desks: object } }
+    schema.properties.desks = { ...schema.properties.desks, minItems: 1, items: { enum: deskNames } }
     return { path, text: `${JSON.stringify(schema, null, 2)}\n` }
   }
   if (path !== 'values.yaml') return { path, text }

@@ -35,7 +35,7 @@ interface Installed {
   readonly kubeconfig: string
   readonly rules: readonly Rule[]
   /** All rules, from now on. */
-  grant(): Promise<void>
+  readonly grant: () => Promise<void>
 }
 
 interface Rule {

@@ -113,7 +113,8 @@ export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Pr
   for (const off of desks) {
     const on = deskNames.filter(name => name !== off.name)
     // The schema wants one desk at least; a chart with none is rendered only to see what is left.
-    const choice = on.length === 0 ? ['--set', 'desks={}', '--skip-schema-validation'] : ['--set', `desks={${on}}`]
+    const choice =
+      on.length === 0 ? ['--set', 'desks={}', '--skip-schema-validation'] : ['--set', `desks={${on.join(',')}}`]
     await it(`without the desk ${off.name}, has neither its webhooks nor its permissions to write`, async () => {
       const text = await mustRun(
         helm,
