@@ -1,0 +1,21 @@
+// What the office may do in a cluster, and why: for holds and pools, whichever desks are on. A verb that is not here is never used
+// by it.
+
+import { events } from '../../kube/events.ts'
+import { byRule, type Permission, permission, subresource } from '../component.ts'
+import { holds, macHolds, namespaces, pools } from './kinds.ts'
+
+export const officePermissions: readonly Permission[] = [
+  permission([holds, macHolds], ['get', 'list', 'watch', 'create', 'patch', 'delete'], 'nothing can be held'),
+  ...byRule(pools).flatMap(kinds => [
+    permission(kinds, ['list', 'watch'], 'pools are not seen'),
+    permission(kinds, ['patch'], 'a pool in use can be deleted'),
+    permission(
+      kinds.map(kind => subresource(kind, 'status')),
+      ['patch'],
+      'a pool does not say what is used and free',
+    ),
+  ]),
+  { ...permission(events, ['create', 'patch'], 'kubectl describe shows no events'), isNeeded: false },
+  permission(namespaces, ['get', 'list', 'watch'], 'pools cannot be offered to namespaces by their labels'),
+]
