@@ -405,6 +405,7 @@ export function leanServer(clock: Clock): Server {
       close()
     })
     signal.addEventListener('abort', close, { once: true })
+    if (signal.aborted) close()
     return { status: 200, headers: {}, body: lines.read() }
   }
 

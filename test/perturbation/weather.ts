@@ -253,6 +253,8 @@ export class Weather {
     const abort = () => stop.abort(ended)
     request.signal.addEventListener('abort', abort, { once: true })
     life.end.addEventListener('abort', abort, { once: true })
+    // The process may have ended in this very turn, by another of its requests.
+    if (life.isOver) abort()
     const response = await this.#reach(wire, { ...request, signal: stop.signal }, life)
     if (typeof response.body === 'string') return response
     const stream = new Stream(call.kind, life, () => {
