@@ -101,6 +101,17 @@ describe('A berth', () => {
     expect(await isServed(world, berth)).toEqual(before)
   })
 
+  test('waits while its namespace has its quota of the network, and is served when one of it goes', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aNetwork({ berthsPerNamespace: 1 }))
+    const first = await world.create(aBerth(network))
+    await isServed(world, first)
+    const second = await world.create(aBerth(network))
+    await waits(world, second, 'QuotaReached', /^v4: namespace .* already holds its quota/)
+    await world.delete(first)
+    await isServed(world, second)
+  })
+
   test('waits for its network to come', async () => {
     const world = await aWorld({ desks })
     const network = aNetwork()
