@@ -22,6 +22,8 @@ export interface DeskUnderTest {
   killBefore(isMoment: (request: WireRequest) => boolean): void
   /** From now on such requests are answered 403, as where a permission was taken away. */
   forbid(isForbidden: (request: WireRequest) => boolean): void
+  /** From now on such requests are done, and the process is not told. */
+  loseAnswers(isLost: (request: WireRequest) => boolean): void
   /** Requests that change something, since the desk was made. */
   readonly writes: readonly string[]
   /** Watches show everything this much later. */
@@ -71,6 +73,7 @@ export function aDesk(wire: Wire, clock: Clock, { desks = table, on }: DesksUnde
   let webhookSets: readonly WebhookSet[] = []
   let isMoment: (request: WireRequest) => boolean = () => false
   let isForbidden: (request: WireRequest) => boolean = () => false
+  let isLost: (request: WireRequest) => boolean = () => false
 
   const watched = (cut: AbortController): Wire => {
     return async request => {
@@ -80,6 +83,7 @@ export function aDesk(wire: Wire, clock: Clock, { desks = table, on }: DesksUnde
       if (request.method !== 'GET') writes.push(`${request.method} ${request.path}`)
       const response = await wire(request)
       if (cut.signal.aborted) return never(request)
+      if (isLost(request)) throw new WireError('the answer was lost', true)
       return delayed(response, request)
     }
   }
@@ -172,6 +176,9 @@ export function aDesk(wire: Wire, clock: Clock, { desks = table, on }: DesksUnde
     },
     killBefore(moment) {
       isMoment = moment
+    },
+    loseAnswers(loses) {
+      isLost = loses
     },
     forbid(forbids) {
       isForbidden = forbids

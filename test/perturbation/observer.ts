@@ -92,6 +92,8 @@ export class Observer {
   readonly namespaces = new Map<string, Stored>()
   readonly violations: string[] = []
   readonly #choices = new Map<string, string>()
+  /** Uids of holds that a living claim's choice rested on. What a pass took and gave back at once is none. */
+  readonly #used = new Set<string>()
   readonly #released = new Map<string, Release>()
   readonly #spaces = new Map<string, string>()
   readonly #now: () => number
@@ -218,10 +220,12 @@ export class Observer {
 
   #isPartHeldBy({ metadata }: Stored, part: string, what: string): boolean {
     const holds = part === 'mac' ? this.macHolds : this.holds
-    for (const { spec, status } of holds.values()) {
+    for (const { metadata: own, spec, status } of holds.values()) {
       const { uid, part: of } = spec?.claimRef ?? {}
       const held = part === 'mac' ? spec?.mac : spec?.address
-      if (uid === metadata.uid && of === part && held === what && status?.state === 'held') return true
+      if (uid !== metadata.uid || of !== part || held !== what || status?.state !== 'held') continue
+      this.#used.add(own.uid)
+      return true
     }
     return false
   }
@@ -254,8 +258,10 @@ export class Observer {
   }
 
   #isHeldBy({ metadata }: Stored, choice: string): boolean {
-    for (const { spec, status } of this.holds.values()) {
-      if (spec?.claimRef?.uid === metadata.uid && spec.address === choice && status?.state === 'held') return true
+    for (const { metadata: own, spec, status } of this.holds.values()) {
+      if (spec?.claimRef?.uid !== metadata.uid || spec.address !== choice || status?.state !== 'held') continue
+      this.#used.add(own.uid)
+      return true
     }
     return false
   }
@@ -321,9 +327,7 @@ export class Observer {
     const uid = before.spec?.claimRef?.uid ?? ''
     const isOther = hold !== undefined && hold.spec?.claimRef?.uid !== uid
     if (isOther) this.#say(`${name} went from one claim to another without a rest`)
-    const held = before.spec?.address ?? before.spec?.mac ?? ''
-    const choice = this.#choices.get(uid)
-    if (hold === undefined && (choice === held || choice?.includes(`"${held}"`))) {
+    if (hold === undefined && this.#used.has(before.metadata.uid)) {
       this.#say(`${name} was deleted while held`)
     }
   }

@@ -8,18 +8,20 @@
 
 import { askAllHoldsOf } from '../../src/controllers/office/hold/of-claim.ts'
 import { restSecondsOfSource } from '../../src/controllers/office/hold/quarantine.ts'
+import type { AnyHold } from '../../src/controllers/office/hold/steps.ts'
 import { letGo, takeAll } from '../../src/controllers/office/hold/take-all.ts'
 import { isOfferOutdated } from '../../src/controllers/office/offer.ts'
 import { isInScope, type Scope } from '../../src/controllers/office/scope.ts'
 import { type ClaimPass, settled } from '../../src/controllers/office/waiting.ts'
 import { isMalformed } from '../../src/ip/malformed.ts'
-import { requeue } from '../../src/runtime/reconciler.ts'
+import type { Refusal } from '../../src/ipam/refusal.ts'
+import { done, type PassResult, requeue, requeueAfter } from '../../src/runtime/reconciler.ts'
 import { observe, type Seen } from './observe.ts'
-import { berthOf } from './parsed.ts'
+import { type Berth, berthOf } from './parsed.ts'
 import { decide, type Plan, saysReady } from './plan.ts'
 import { releaseBerth } from './release.ts'
 import { berthNamed } from './shown.ts'
-import { tellServed, tellWaits } from './status.ts'
+import { tellGivesBack, tellServed, tellWaits } from './status.ts'
 import { storeChoice } from './steps.ts'
 import { keyOfBerth, type ToyWorld } from './world.ts'
 
@@ -55,11 +57,31 @@ async function refuse(
   { berth }: Seen,
   world: ToyWorld,
 ): Promise<ClaimPass> {
-  const next = await tellWaits(world, berth, refusal, left.length > 0)
-  await letGo(world, left, restSecondsOfSource(world.sources, berth.network))
   const { namespace, creationTimestamp: createdAt } = berth.metadata
   const { needs, reason } = refusal
-  return { next, waits: { needs, pool: berth.network, namespace, tenant: '', createdAt, reason } }
+  const waits = { needs, pool: berth.network, namespace, tenant: '', createdAt, reason }
+  if (left.length === 0) return { next: await tellWaits(world, berth, refusal), waits }
+  return { next: await giveBack(left, berth, refusal, world), waits }
+}
+
+/**
+ * T15, and then what was found goes to rest. Not twice in a short time: a second process that sees more than this one may be
+ * about to store the choice, and each T15 has it begin again.
+ */
+async function giveBack(
+  left: readonly AnyHold[],
+  berth: Berth,
+  refusal: Refusal,
+  world: ToyWorld,
+): Promise<PassResult> {
+  const { lastWords, clock, sources } = world
+  const word = `${berth.metadata.uid} gives back`
+  const patienceMs = lastWords.msUntil(word, clock.monotonicMs())
+  if (patienceMs > 0) return requeueAfter(patienceMs)
+  await tellGivesBack(world, berth, refusal)
+  lastWords.add(word, clock.monotonicMs())
+  await letGo(world, left, restSecondsOfSource(sources, berth.network))
+  return done()
 }
 
 async function bind(

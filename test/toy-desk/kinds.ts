@@ -46,6 +46,7 @@ const networkSpec = {
     excludes: texts,
     allowedNamespaces: anything,
     quarantineSeconds: { type: 'integer', minimum: 0 },
+    berthsPerNamespace: { type: 'integer', minimum: 1 },
     isDefault: { type: 'boolean' },
   },
 }

@@ -128,6 +128,7 @@ function parseNetwork(object: unknown): ToyNetwork | Malformed {
     return []
   })
   const gateways = textsOf(spec, 'gateways')
+  const perNamespace = integerOf(spec, 'berthsPerNamespace', 1, Number.MAX_SAFE_INTEGER)
   const identity = networkNamed(metadata.name)
   const common = {
     identity,
@@ -136,6 +137,7 @@ function parseNetwork(object: unknown): ToyNetwork | Malformed {
     space: metadata.name,
     isOneOfTwo: subnets.length > 1,
     quarantineSeconds: integerOf(spec, 'quarantineSeconds', 0, 31_536_000) ?? 0,
+    quota: perNamespace === undefined ? {} : { perNamespace },
     allowedNamespaces: has(spec, 'allowedNamespaces') ? selectorOf(childOf(spec, 'allowedNamespaces')) : undefined,
   }
   const pools = subnets.map(subnet => {

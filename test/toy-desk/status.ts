@@ -20,18 +20,13 @@ export async function tellServed(world: ToyWorld, berth: Berth, choice: Choice):
   event(world, berth, 'Normal', 'Served', message)
 }
 
-/** With what it gives back, T15. */
-export async function tellWaits(
-  world: ToyWorld,
-  berth: Berth,
-  { reason, message }: Refusal,
-  givesBack: boolean,
-): Promise<PassResult> {
+/** T15. */
+export async function tellGivesBack(world: ToyWorld, berth: Berth, { reason, message }: Refusal): Promise<void> {
+  await sayGivesBack(world, berth, conditionsWith(world, berth, 'False', reason, message))
+}
+
+export async function tellWaits(world: ToyWorld, berth: Berth, { reason, message }: Refusal): Promise<PassResult> {
   const conditions = conditionsWith(world, berth, 'False', reason, message)
-  if (givesBack) {
-    await sayGivesBack(world, berth, conditions)
-    return done()
-  }
   if (conditions === berth.conditions) return done()
   // A second process may see it differently, and overwrite what is said here: by the time this insists, one knows better.
   const word = `${berth.metadata.uid} ${message}`

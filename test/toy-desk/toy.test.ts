@@ -4,8 +4,9 @@
 import { describe, expect, test } from 'vitest'
 import type { WireRequest } from '../../src/kube/wire.ts'
 import { aClaim, aPrefixPool } from '../behaviours/builders.ts'
+import { claims, reports } from '../behaviours/kinds.ts'
 import { aServedClaim, isServed as isClaimServed, isGone, readyOf, saysWhy } from '../behaviours/promises.ts'
-import { aWorld, type World } from '../behaviours/world.ts'
+import { aWorld, type Stored, type World } from '../behaviours/world.ts'
 import {
   aBerth,
   aNetwork,
@@ -18,6 +19,7 @@ import {
   waits,
 } from './builders.ts'
 import { desksWithToy } from './desks.ts'
+import { berths } from './kinds.ts'
 
 const desks = desksWithToy
 const mac = '02:00:5e:10:00:01'
@@ -99,6 +101,17 @@ describe('A berth', () => {
     expect(await isServed(world, berth)).toEqual(before)
   })
 
+  test('waits while its namespace has its quota of the network, and is served when one of it goes', async () => {
+    const world = await aWorld({ desks })
+    const network = await world.create(aNetwork({ berthsPerNamespace: 1 }))
+    const first = await world.create(aBerth(network))
+    await isServed(world, first)
+    const second = await world.create(aBerth(network))
+    await waits(world, second, 'QuotaReached', /^v4: namespace .* already holds its quota/)
+    await world.delete(first)
+    await isServed(world, second)
+  })
+
   test('waits for its network to come', async () => {
     const world = await aWorld({ desks })
     const network = aNetwork()
@@ -123,6 +136,15 @@ describe('A berth', () => {
     await isServed(world, placed)
   })
 })
+
+/** Every berth and claim that says what it has, and its address of IPv4. */
+async function servedIn(world: World): Promise<{ readonly claim: Stored; readonly address: string }[]> {
+  const shown = new Map((await world.list(reports)).map(({ metadata, spec }) => [metadata.name, spec.address]))
+  const all = [...(await world.list(berths)), ...(await world.list(claims))]
+  return all
+    .filter(claim => readyOf(claim)?.status === 'True')
+    .map(claim => ({ claim, address: claim.status.addresses?.[0] ?? shown.get(claim.metadata.name) }))
+}
 
 /** The n-th write, counted from 1; events do not count. */
 function nthWrite(nth: number): (request: WireRequest) => boolean {
@@ -198,12 +220,51 @@ describe('Two desks in one space', () => {
     const world = await aWorld({ desks })
     const network = await world.create(aScarceNetwork(6, 9))
     const pool = await world.create(aPoolIn(network, { addresses: ['10.9.0.1-10.9.0.6'] }))
-    const berths = await Promise.all([1, 2, 3].map(() => world.create(aBerth(network))))
-    const claims = await Promise.all([1, 2, 3].map(() => world.create(aClaim().on(pool))))
+    const moored = await Promise.all([1, 2, 3].map(() => world.create(aBerth(network))))
+    const claimed = await Promise.all([1, 2, 3].map(() => world.create(aClaim().on(pool))))
     const had: (string | undefined)[] = []
-    for (const berth of berths) had.push((await isServed(world, berth)).addresses[0])
-    for (const claim of claims) had.push(await isClaimServed(world, claim))
+    for (const berth of moored) had.push((await isServed(world, berth)).addresses[0])
+    for (const claim of claimed) had.push(await isClaimServed(world, claim))
     expect(new Set(had).size).toBe(6)
+  })
+
+  test('serve many once each, although two processes think they are alone, one hears late, answers are lost and one is killed', async () => {
+    const world = await aWorld({ desks })
+    const other = await world.anotherDesk()
+    other.watchDelayMs = 1_000
+    let sent = 0
+    for (const desk of [world.desk, other]) desk.loseAnswers(({ method }) => method !== 'GET' && ++sent % 7 === 0)
+    // Thirty addresses for forty.
+    const network = await world.create(
+      aNetwork({ subnets: ['10.9.0.0/26', 'fd00:9::/64'], gateways: [], excludes: ['10.9.0.31-10.9.0.62'] }),
+    )
+    const pool = await world.create(aPoolIn(network, { addresses: ['10.9.0.1-10.9.0.30'], prefix: 26 }))
+    const isMoment = nthWrite(40)
+    let isKilled = false
+    world.desk.killBefore(request => {
+      isKilled ||= isMoment(request)
+      return isKilled
+    })
+    for (let i = 0; i < 20; i++) {
+      await world.create(aBerth(network, i % 2 === 0 ? {} : { mac: `02:00:5e:10:01:${10 + i}` }))
+      await world.create(aClaim().on(pool))
+    }
+    await world.eventually(() => expect(isKilled).toBe(true))
+    await world.desk.kill()
+    await world.desk.start()
+    await world.eventually(async () => expect(await servedIn(world)).toHaveLength(30), 120_000)
+    const had = await servedIn(world)
+    expect(new Set(had.map(({ address }) => address)).size).toBe(30)
+    for (const { claim } of had.slice(0, 10)) await world.delete(claim)
+    await world.eventually(async () => {
+      const now = await servedIn(world)
+      expect(now).toHaveLength(30)
+      expect(new Set(now.map(({ address }) => address)).size).toBe(30)
+      expect(now.filter(({ claim }) => claim.metadata.deletionTimestamp !== undefined)).toEqual([])
+    }, 120_000)
+    for (const claim of [...(await world.list(berths)), ...(await world.list(claims))]) await world.delete(claim)
+    await world.eventually(async () => expect(await locksIn(world, network)).toEqual([]), 120_000)
+    expect([...(await world.list(berths)), ...(await world.list(claims))]).toEqual([])
   })
 
   test('serve the oldest first, whichever desk it waits at', async () => {

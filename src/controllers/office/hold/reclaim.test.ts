@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { type Hold, toHoldObject } from '../../../api/hold.ts'
+import type { Identity } from '../../../api/object.ts'
+import type { Pool } from '../../../api/pool.ts'
 import { parseIP } from '../../../ip/address.ts'
 import { orThrow } from '../../../ip/malformed.ts'
 import { Cache } from '../../../kube/cache.ts'
@@ -8,7 +10,6 @@ import { defineKind, type KubeObject } from '../../../kube/object.ts'
 import { VirtualClock } from '../../../runtime/virtual-clock.ts'
 import { ClaimKinds } from '../claim-kind.ts'
 import { everything } from '../scope.ts'
-import { Sources } from '../sources.ts'
 import { createViews } from '../views.ts'
 import { reconcileHold } from './reclaim.ts'
 
@@ -37,12 +38,16 @@ interface Story {
   readonly live?: Wish
   /** The kind of claim that the hold names. */
   readonly kind?: string
+  /** What it was given from, and how long that says it rests. */
+  readonly from?: Identity
+  readonly restSeconds?: number
+  readonly onPatch?: (patch: object) => void
 }
 
 /** One hold of 10.0.0.1 for the claim with the uid u-1, of a kind that only its desk knows. */
-async function look({ known, live, kind = 'Wish' }: Story) {
+async function look({ known, live, kind = 'Wish', from, restSeconds = 0, onPatch }: Story) {
   const views = createViews()
-  const pool = { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }
+  const pool = from ?? { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }
   const claim = { apiGroup: 'example.org', kind, namespace: 'lab', name: 'web', uid: 'u-1' }
   const spec = { space: 'main', ip: orThrow(parseIP('10.0.0.1')), bits: 32, pool, claim, owner: undefined }
   const object = toHoldObject(spec, '2030-01-01T00:00:00Z')
@@ -58,6 +63,7 @@ async function look({ known, live, kind = 'Wish' }: Story) {
     },
     mergePatch: async (_kind: unknown, _ref: unknown, patch: object) => {
       calls.push('released')
+      onPatch?.(patch)
       return { ...hold, ...patch }
     },
   } as unknown as Client
@@ -67,11 +73,19 @@ async function look({ known, live, kind = 'Wish' }: Story) {
     cache,
     standsBy: (wish: Wish, held) => wish.chosen === undefined || wish.chosen === (held as Hold).address,
   })
-  const sources = new Sources(views)
+  const sources = { poolsOf: () => [{ quarantineSeconds: restSeconds, isDeleting: false } as Pool] }
   const world = { client, clock: new VirtualClock(), caches: views, sources, claimKinds, scope: everything }
   await reconcileHold(hold.metadata.name, { ...world, note: ({ what }) => calls.push(what) })
   return calls
 }
+
+test('a stray hold rests as long as its source says, a network too', async () => {
+  const patches: object[] = []
+  const network = { apiGroup: 'example.org', kind: 'Network', namespace: '', name: 'blue' }
+  await look({ from: network, restSeconds: 90, onPatch: patch => patches.push(patch) })
+  const [{ status }] = patches as [{ status: { since: string; until: string } }]
+  expect(Date.parse(status.until) - Date.parse(status.since)).toBe(90_000)
+})
 
 const stray = ['asked', 'released', 'stray hold']
 

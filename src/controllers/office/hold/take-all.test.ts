@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest'
+import { type HoldSpec, holdName, parseHold } from '../../../api/hold.ts'
+import { parseIP, toIPText } from '../../../ip/address.ts'
+import { orThrow } from '../../../ip/malformed.ts'
+import { ApiError } from '../../../kube/api-error.ts'
+import type { Client } from '../../../kube/client.ts'
+import type { Kind, KubeObject } from '../../../kube/object.ts'
+import { VirtualClock } from '../../../runtime/virtual-clock.ts'
+import { Ledger } from '../ledger.ts'
+import { createViews } from '../views.ts'
+import { type PartTaking, takeAll } from './take-all.ts'
+
+const pool = { apiGroup: 'mooring.dev', kind: 'ClusterAddressPool', namespace: '', name: 'vms' }
+const by = { kind: 'Wish', key: 'lab/web' }
+
+function aSpec(part: string, address: string): HoldSpec {
+  const claim = { apiGroup: 'example.org', kind: 'Wish', namespace: 'lab', name: 'web', uid: 'u-1', part }
+  const ip = orThrow(parseIP(address))
+  return { space: 'main', ip, bits: ip.family === 4 ? 32 : 128, pool, claim, owner: undefined }
+}
+
+const four = aSpec('v4', '10.0.0.1')
+const six = aSpec('v6', 'fd00::1')
+const taking = (spec: HoldSpec): PartTaking => ({ how: 'take', spec })
+
+/** Holds in a map; `before` runs before each one is created. */
+function aServer(before: (name: string) => void = () => {}) {
+  const ledger = new Ledger()
+  const stored = new Map<string, KubeObject>()
+  let version = 0
+  const put = (object: KubeObject) => {
+    const metadata = {
+      ...object.metadata,
+      uid: object.metadata.uid ?? `h-${++version}`,
+      resourceVersion: `${++version}`,
+    }
+    const kept = { ...object, metadata }
+    stored.set(metadata.name ?? '', kept)
+    return kept
+  }
+  const client = {
+    async create(_: Kind, object: KubeObject) {
+      const { name = '' } = object.metadata
+      before(name)
+      if (stored.has(name)) throw new ApiError('it is there', { reason: 'AlreadyExists', code: 409 })
+      return put(object)
+    },
+    get: async (_: Kind, { name }: { name: string }) => stored.get(name),
+    async delete(_: Kind, { name }: { name: string }) {
+      stored.delete(name)
+    },
+    async mergePatch(_: Kind, { name }: { name: string }, patch: { status?: object }) {
+      return put({
+        ...(stored.get(name) ?? { metadata: { name } }),
+        ...(patch.status && { status: patch.status }),
+      } as KubeObject)
+    },
+  } as unknown as Client
+  const views = createViews()
+  const world = { client, clock: new VirtualClock(), caches: views, ledger }
+  const isTaken = ({ space, ip, bits }: HoldSpec) => ledger.indexOf(space).stateOf({ ip, bits }) === 'held'
+  return {
+    ledger,
+    stored,
+    put,
+    isTaken,
+    take: (...parts: PartTaking[]) => takeAll(world, parts, { own: [by], restSeconds: 60 }),
+  }
+}
+
+describe('of several parts', () => {
+  test('all are taken', async () => {
+    const { take, stored } = aServer()
+    expect(await take(taking(four), taking(six))).toEqual({ kind: 'taken' })
+    expect([...stored.keys()]).toEqual([holdName('main', four.ip), holdName('main', six.ip)])
+  })
+
+  test('none is kept where another process was quicker to take one', async () => {
+    const { take, stored, put } = aServer()
+    put({ metadata: { name: holdName('main', six.ip) } })
+    expect(await take(taking(four), taking(six))).toMatchObject({ kind: 'lost', spec: { claim: { part: 'v6' } } })
+    expect([...stored.keys()]).toEqual([holdName('main', six.ip)])
+  })
+
+  test('none is kept where another object shows one by the time it is held', async () => {
+    const { take, stored, ledger } = aServer(name => {
+      const { space, ip, bits } = six
+      if (name !== holdName(space, ip)) return
+      ledger.show({ by: { kind: 'Report', key: 'lab/other' }, as: 'report', pool, space, ip, bits, namespace: 'lab' })
+    })
+    expect(await take(taking(four), taking(six))).toMatchObject({ kind: 'lost', spec: { claim: { part: 'v6' } } })
+    expect(stored.size).toBe(0)
+  })
+
+  test('what was regained goes back to rest where another is lost', async () => {
+    const { take, stored, put } = aServer()
+    const { take: makeFour, stored: made } = aServer()
+    await makeFour(taking(four))
+    const object = put({ ...(made.get(holdName('main', four.ip)) as KubeObject) })
+    put({ metadata: { name: holdName('main', six.ip) } })
+    await take({ how: 'regain', spec: four, hold: orThrow(parseHold(object)) }, taking(six))
+    expect(stored.get(object.metadata.name ?? '')).toMatchObject({ status: { state: 'quarantined' } })
+  })
+
+  test('none is sought by another pass of this process while one is being taken, and all may be afterwards', async () => {
+    const seen: string[] = []
+    const { take, isTaken } = aServer(() => {
+      seen.push(...[four, six].filter(isTaken).map(({ ip }) => toIPText(ip)))
+    })
+    await take(taking(four), taking(six))
+    expect(seen).toEqual(['10.0.0.1', 'fd00::1', '10.0.0.1', 'fd00::1'])
+    expect([four, six].map(isTaken)).toEqual([false, false])
+  })
+})
