@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { setCondition } from '../src/api/condition.ts'
 import { claimReference } from '../src/api/ip-address-claim.ts'
 import { claimOf } from '../src/controllers/capi/parsed.ts'
-import { createReport, sayStatus, storeChoice } from '../src/controllers/capi/steps.ts'
+import { createReport, writeStatus, storeChoice } from '../src/controllers/capi/steps.ts'
 import { createCaches } from '../src/controllers/capi/world.ts'
 import { takeHold } from '../src/controllers/office/hold/steps.ts'
 import { pools } from '../src/controllers/office/kinds.ts'
@@ -74,7 +74,7 @@ async function writerOf(side: Side, name: string): Promise<(claim: KubeObject, n
     const message = `${address} is allocated`
     const fact = { type: 'Ready', status: 'True', reason: 'AddressAllocated', message } as const
     const conditions = setCondition([], { ...fact, observedGeneration: 1 }, timestamp(clock))
-    await sayStatus(world, chosen, { addressName: claim.metadata.name, conditions })
+    await writeStatus(world, chosen, { addressName: claim.metadata.name, conditions })
   }
 }
 

@@ -12,7 +12,7 @@ import { observe, type Seen } from '../controllers/capi/observe.ts'
 import { claimOf, reportOf } from '../controllers/capi/parsed.ts'
 import { decide, type Plan } from '../controllers/capi/plan.ts'
 import { followShown, ownOf } from '../controllers/capi/shown.ts'
-import { isOursOrNobodys, isSamePool, poolOfReport, shows } from '../controllers/capi/whose.ts'
+import { isOwnOrUnowned, isSamePool, poolOfReport, shows } from '../controllers/capi/ownership.ts'
 import { type CapiWorld, createCaches, keyOfClaim } from '../controllers/capi/world.ts'
 import { othersAt } from '../controllers/office/disputes.ts'
 import { Ledger, type Showing } from '../controllers/office/ledger.ts'
@@ -107,7 +107,7 @@ function judgeReport(object: KubeObject, scope: Scope, world: World): Verdict | 
       `its claim is for ${kind} ${name}, not for this pool: delete the one that is wrong`,
     )
   }
-  if (!isOursOrNobodys(report, claim, findPool(world.caches, identity))) {
+  if (!isOwnOrUnowned(report, claim, findPool(world.caches, identity))) {
     const why = 'it was made for an earlier claim of this name: Mooring removes it, and serves the claim anew'
     return refused(about, 'EarlierClaim', why)
   }

@@ -12,7 +12,7 @@ export const capiPermissions: readonly Permission[] = [
   permission(
     subresource(claims, 'finalizers'),
     ['update'],
-    'an IPAddress cannot name its claim as owner where the API server checks who may block a deletion',
+    'an IPAddress cannot name its claim as owner where the API server checks which users may block a deletion',
   ),
   seeing(reports, 'addresses that IPAddresses show are taken for free'),
   permission(reports, ['get', 'create', 'patch', 'delete'], 'claims get no IPAddress'),
@@ -20,7 +20,7 @@ export const capiPermissions: readonly Permission[] = [
     permission(
       kinds.map(kind => subresource(kind, 'finalizers')),
       ['update'],
-      'an IPAddress cannot name its pool as owner where the API server checks who may block a deletion',
+      'an IPAddress cannot name its pool as owner where the API server checks which users may block a deletion',
     ),
   ),
   permission(clusters, ['list', 'watch'], 'claims of a paused Cluster are not left alone'),

@@ -12,8 +12,8 @@ import { type KubeObject, keyOf } from '../../kube/object.ts'
 import type { Ledger, Showing, ShownBy } from '../office/ledger.ts'
 import type { Sources } from '../office/sources.ts'
 import { findPool } from '../office/views.ts'
+import { poolOfReport } from './ownership.ts'
 import { claimOf, reportOf } from './parsed.ts'
-import { poolOfReport } from './whose.ts'
 import type { Caches } from './world.ts'
 
 export const reportNamed = (key: string): ShownBy => ({ kind: 'IPAddress', key })

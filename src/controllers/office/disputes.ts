@@ -5,7 +5,7 @@
 import type { IP } from '../../ip/address.ts'
 import { isSameShower, type Ledger, type Showing, type ShownBy } from './ledger.ts'
 
-/** The claim on whose behalf it is asked. */
+/** The claim that takes the address for its own. */
 export interface Party {
   /** The objects that speak for the claim: itself, and its report. */
   readonly own: readonly ShownBy[]

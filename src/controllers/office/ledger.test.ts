@@ -21,7 +21,7 @@ const shown = (as: Showing['as']): Showing => {
 }
 const unreadable: Showing = { ...shown('report'), space: '', ip: undefined, bits: 0 }
 
-/** What it told since it was last asked, in short. */
+/** The changes it published since they were last read, in short. */
 function aLedger() {
   const ledger = new Ledger()
   let changes: LedgerChange[] = []
@@ -35,7 +35,7 @@ function aLedger() {
   return { ledger, told, isTaken }
 }
 
-describe('the ledger tells', () => {
+describe('the ledger publishes', () => {
   test('that a hold came, was released, and went', () => {
     const { ledger, told } = aLedger()
     ledger.putHold(aHold())
@@ -64,7 +64,7 @@ describe('the ledger tells', () => {
     expect(told()).toEqual(['vms freed'])
   })
 
-  test('nothing of what is shown beside a hold, but that it is shown no longer: whose hold it is may have waited for that', () => {
+  test('nothing of what is shown beside a hold, except that it is shown no longer: the claim of the hold may have waited for that', () => {
     const { ledger, told } = aLedger()
     ledger.putHold(aHold())
     told()
@@ -125,7 +125,7 @@ describe('a pool is reported', () => {
 })
 
 describe('an address is taken', () => {
-  test('while anybody shows it, and free when the last of them is gone', () => {
+  test('while any object shows it, and free when the last of them is gone', () => {
     const { ledger, isTaken } = aLedger()
     ledger.putHold(aHold())
     ledger.show(shown('report'))

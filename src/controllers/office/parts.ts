@@ -38,7 +38,7 @@ export type PartAsk =
   /** In the space of the pool. */
   | { readonly part: string; readonly pool: Pool; readonly mac: MACText }
 
-/** The claim on whose behalf it is asked. */
+/** The claim that asks for the parts. */
 export interface PartsApplicant extends Omit<Applicant, 'taking'> {
   readonly claim: ClaimReference
   readonly owner: Owner | undefined
