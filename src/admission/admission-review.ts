@@ -82,7 +82,7 @@ function byPolicy(webhook: Pick<Webhook, 'failurePolicy'>, code: number, reason:
   return webhook.failurePolicy === 'Ignore' ? { allowed: true } : no(failure(code, reason, sentence))
 }
 
-/** What comes in too late is dropped; if it fails then, that is still written down. */
+/** What comes in too late is dropped; if it fails then, that is still logged. */
 async function inTime(
   ruling: Ruling | Promise<Ruling>,
   { webhook, clock, onError }: Pick<AnswerOptions, 'webhook' | 'clock' | 'onError'>,

@@ -70,7 +70,7 @@ describe('a claim that asks for nothing in particular', () => {
     expect(said(choose(listed, holding(listed, '10.0.0.2'), aWish()))).toBe('take 10.0.0.3')
   })
 
-  test('is told that none is left, in the words that people already search their logs for', () => {
+  test('reads that none is left, in the words that users already search their logs for', () => {
     const full = holding(pool, '10.0.0.2', '10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6')
     const choice = choose(pool, full, aWish())
     expect(said(choice)).toBe('PoolExhausted')
@@ -133,7 +133,7 @@ describe('a claim that asks for an address', () => {
     expect(said(choose(pool, index, aWish({ requested })))).toBe(outcome)
   })
 
-  test('never learns who else holds it', () => {
+  test('never learns which other claim holds it', () => {
     const choice = choose(pool, index, aWish({ requested: '10.0.0.9' }))
     expect(JSON.stringify(choice)).not.toContain('neighbour')
   })
@@ -213,7 +213,7 @@ describe('a pool with a strategy', () => {
     expect(said(choose(pool, nearlyFull, aWish({ random: 0.9 })))).toBe('take 10.0.0.1')
   })
 
-  test('least recently used prefers what nobody had, then what was given back longest ago', () => {
+  test('least recently used prefers what no claim had, then what was given back longest ago', () => {
     const pool = aPool({ addresses: ['10.0.0.1-10.0.0.3'], prefix: 24, strategy: 'leastRecentlyUsed' })
     const index = holding(pool, '10.0.0.1', '10.0.0.2')
     index.remove({ ip: ip('10.0.0.2'), bits: 32 }, 1_000)

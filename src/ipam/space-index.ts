@@ -1,7 +1,7 @@
-// The in-memory view of one space: which blocks are held, which are in quarantine and for whom, how many each namespace
-// and Cluster holds of each pool, and what was released when. It only suggests: the name of a Hold is what makes an
-// address unique, so a view that is late costs a second try and never a second holder. That is also why it may be told of
-// a hold before the hold is written, to keep two workers from trying for the same one.
+// The in-memory index of one space: which blocks are held, which are in quarantine and for which claims, how many each namespace
+// and Cluster holds of each pool, and what was released when. It only suggests: the name of a Hold is what makes an address
+// unique, so an index that is late costs a second try and never a second holder. That is also why a hold may be put into it
+// before the hold is written, to keep two workers from trying for the same address.
 //
 // Feeding it is idempotent: `put` says what is so now, whatever was so before, and `remove` that nothing is. It can
 // therefore be fed from a list, from events, and from one's own writes in any mixture, and is rebuilt in one pass.
@@ -97,7 +97,7 @@ export class SpaceIndex {
     return this.#behindCover(block) === undefined ? 'free' : 'held'
   }
 
-  /** What the claim, or whom it serves, left in quarantine. */
+  /** What the claim, or its owner, left in quarantine. */
   leftBy(claim: Identity, owner: Identity | undefined): readonly Block[] {
     if (this.#quarantined.size === 0) return []
     const keys = affinityKeys(claim, owner)
@@ -231,7 +231,7 @@ export class SpaceIndex {
   }
 }
 
-/** By what a former holder is known again: the claim's name, and whom it served. Uids do not outlive a re-install. */
+/** By what a former holder is recognised: the claim's name, and its owner. Uids do not outlive a re-install. */
 export function affinityKeys(claim: Identity, owner: Identity | undefined): string[] {
   return owner === undefined ? [identityKey(claim)] : [identityKey(claim), identityKey(owner)]
 }

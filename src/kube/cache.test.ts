@@ -58,14 +58,14 @@ describe('a cache', () => {
     expect(cache.get('box/a')?.metadata.uid).toBe('new')
   })
 
-  test('drops who wrote which field', () => {
+  test('drops managedFields', () => {
     const { cache } = aCache()
     const { metadata } = aToy('a', 1)
     cache.put({ metadata: { ...metadata, managedFields: [{ manager: 'kubectl' }] } as Toy['metadata'] })
     expect(cache.get('box/a')).toEqual({ metadata })
   })
 
-  test('learns from an answer at once, keeps it through an older list, and hears nothing new from the stream', () => {
+  test('learns from an answer at once, keeps it through an older list, and drops the same from the stream', () => {
     const { cache, told } = aCache()
     cache.replace([], '5')
     cache.learn(aToy('a', 7))
@@ -123,7 +123,7 @@ describe('a cache', () => {
     expect(cache.get('box/a')?.metadata.uid).toBe('new')
   })
 
-  test('takes back what it unlearned wrongly, until the stream has said that it is gone', () => {
+  test('takes back what it unlearned wrongly, until the stream has confirmed that it is gone', () => {
     const { cache } = aCache()
     cache.put(aToy('a', 5))
     cache.bookmark('9')
@@ -136,7 +136,7 @@ describe('a cache', () => {
     expect(cache.size).toBe(0)
   })
 
-  test('tells who waits when it is complete, or that the wait is over', async () => {
+  test('lets callers wait until it is complete, or until their signal is aborted', async () => {
     const { cache } = aCache()
     const abort = new AbortController()
     const [patient, hasty] = [cache.synced(), cache.synced(abort.signal)]

@@ -369,7 +369,7 @@ describe('discovery', () => {
     expect(paths).toHaveLength(3)
   })
 
-  test('looks again when somebody found out that the kind is gone', async () => {
+  test('asks again after a request found that the kind is gone', async () => {
     const { discovery, served } = aServer({ [beta]: ['holds'], [alpha]: ['holds'] })
     expect(await discovery.find(holds)).toBe('v1beta1')
     delete served[beta]

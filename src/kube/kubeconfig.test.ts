@@ -87,7 +87,7 @@ describe('a kubeconfig', () => {
     expect(() => fromKubeconfig(around({ [home]: content }))).toThrow(message)
   })
 
-  test('that is not there is told with where it was looked for', () => {
+  test('that is not there fails with the paths where it was looked for', () => {
     expect(() => fromKubeconfig(around({}))).toThrow(`looked for ${home}`)
     expect(() => fromKubeconfig(around({}), { kubeconfig: '/named' })).toThrow('/named does not exist')
   })
@@ -98,7 +98,7 @@ describe('in a pod', () => {
   const files = { [`${account}/token`]: 'T', [`${account}/ca.crt`]: 'CA', [`${account}/namespace`]: 'mooring-system\n' }
   const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
 
-  test('its account is who we are, with a token that is read again', () => {
+  test('we are its service account, with a token that is read again', () => {
     expect(inCluster(around(files, env))).toEqual({
       server: 'https://[fd00::1]:443',
       ca: 'CA',

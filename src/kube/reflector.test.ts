@@ -92,7 +92,7 @@ describe('a reflector', () => {
     expect(server.streams).toBe(1)
   })
 
-  test('tells of a deletion and an addition when an object was made again in a gap', async () => {
+  test('reports a deletion and an addition when an object was made again in a gap', async () => {
     const { server, clock, told } = aReflection()
     server.write('a', 1)
     await settle()
@@ -299,7 +299,7 @@ describe('a reflector', () => {
     expect([reflector.state, shown()]).toEqual(['watching', { a: 1 }])
   })
 
-  test('stops when told to, in any state, and leaves nothing behind', async () => {
+  test('stops in any state, and leaves nothing behind', async () => {
     for (const mishap of [undefined, 'refused', 'silent', 'missing'] as const) {
       const server = new ToyKube()
       if (mishap !== undefined) server.mishaps.push(mishap)

@@ -1,4 +1,4 @@
-// A client that finds out by itself which version of a kind the server speaks.
+// A client that finds out by itself which version of a kind the server serves.
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
