@@ -1,5 +1,5 @@
 // How fast the four writes of a binding can be sent at all: by the same client, through the same functions, by so many at once,
-// without anybody deciding or watching anything.
+// without any process that decides or watches.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { setCondition } from '../src/api/condition.ts'
@@ -17,7 +17,7 @@ import { timestamp } from '../src/kube/timestamp.ts'
 import { realClock } from '../src/runtime/clock.ts'
 import { CpuOfAll, createClaim, createPool, inParallel, namespace, type Side } from './claims-side.ts'
 
-/** Bindings per second. Nobody serves the pool meanwhile. */
+/** Bindings per second. No controller serves the pool meanwhile. */
 export async function bareRate(side: Side, pool: string, count: number, clients: number): Promise<number> {
   const bind = await writerOf(side, pool)
   const names = Array.from({ length: count }, (_, i) => `${pool}-${i}`)

@@ -211,7 +211,7 @@ function eventsOf(before: readonly Condition[], next: readonly Condition[]): Poo
   })
 }
 
-/** A pause or a deletion is the act of a user, who needs no event about it. */
+/** A pause or a deletion is the act of a user: no event is recorded about it. */
 function isExpected(old: Condition | undefined, now: Condition): boolean {
   if (now.reason === 'PoolPaused' || now.reason === 'PoolDeleting') return true
   return old?.status === now.status && old.reason === now.reason
