@@ -37,7 +37,7 @@ export async function answerAdmissionReview<F>(body: string, options: AnswerOpti
   const review = recordOf(tryParse(body))
   const request = recordOf(fieldOf(review, 'request'))
   const uid = fieldOf(request, 'uid')
-  // A server that speaks the older version understands no other.
+  // A server that sends the older version understands no other.
   const isOld = fieldOf(review, 'apiVersion') === 'admission.k8s.io/v1beta1'
   return printBody({
     apiVersion: isOld ? 'admission.k8s.io/v1beta1' : 'admission.k8s.io/v1',

@@ -224,7 +224,7 @@ describe('mooring up, stopped and started', () => {
 })
 
 describe('mooring controller', () => {
-  test('one that is killed is followed by the other, one that lost its lease ends with 3, one that is told to with 0', async () => {
+  test('one that is killed is followed by the other, one that lost its lease ends with 3, one that is stopped with 0', async () => {
     // With its own desks, for the sake of the kinds they install.
     const { kubeconfig } = await untilReady(up(join(home, 'controlled'), '--desks', 'capi'))
     const replica = () =>

@@ -18,11 +18,11 @@ function aCache() {
     indexes: { colour: toy => toy.colours?.map(colour => colour.toLowerCase()) ?? [] },
     onError: error => errors.push(error),
   })
-  const told: string[] = []
+  const changes: string[] = []
   cache.subscribe(change => {
-    told.push(`${change.old?.metadata.resourceVersion ?? '-'} > ${change.new?.metadata.resourceVersion ?? '-'}`)
+    changes.push(`${change.old?.metadata.resourceVersion ?? '-'} > ${change.new?.metadata.resourceVersion ?? '-'}`)
   })
-  return { cache, told, errors }
+  return { cache, changes, errors }
 }
 
 const namesOf = (toys: readonly Toy[]) => toys.map(toy => toy.metadata.name ?? '')
@@ -46,9 +46,9 @@ describe('a cache', () => {
   })
 
   test('keeps the highest version of one uid', () => {
-    const { cache, told } = aCache()
+    const { cache, changes } = aCache()
     for (const version of [9, 10, 9, 10, 100]) cache.put(aToy('a', version))
-    expect(told).toEqual(['- > 9', '9 > 10', '10 > 100'])
+    expect(changes).toEqual(['- > 9', '9 > 10', '10 > 100'])
   })
 
   test('does not take a namesake away', () => {
@@ -66,13 +66,13 @@ describe('a cache', () => {
   })
 
   test('learns from an answer at once, keeps it through an older list, and drops the same from the stream', () => {
-    const { cache, told } = aCache()
+    const { cache, changes } = aCache()
     cache.replace([], '5')
     cache.learn(aToy('a', 7))
     expect(cache.version).toBe('5')
     cache.replace([], '6')
     cache.put(aToy('a', 7))
-    expect([told, cache.version]).toEqual([['- > 7'], '7'])
+    expect([changes, cache.version]).toEqual([['- > 7'], '7'])
     cache.replace([], '8')
     expect(cache.size).toBe(0)
   })

@@ -136,7 +136,7 @@ describe('a refusal', () => {
     expect(await status).toMatchObject({ refusal: { message: 'patch status of holds.mooring.dev a: no' } })
   })
 
-  test('tells the runtime what it means', async () => {
+  test('carries what it means to the runtime', async () => {
     const retryPolicy = async (response: WireResponse) => {
       const outcome = await outcomeOf(write(aClient(() => response).client))
       return outcome.ok ? undefined : retryPolicyOf(outcome.refusal)

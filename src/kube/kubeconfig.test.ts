@@ -54,7 +54,7 @@ describe('a kubeconfig', () => {
     })
   })
 
-  test('of several files: the first to say something is right', () => {
+  test('of several files: the first that sets a value counts', () => {
     const cluster = 'clusters: [{ name: c, cluster: { server: "https://one.example:6443" } }]'
     const files = { '/a': cluster, '/b': config('token: mine', 'server: https://never.example') }
     const merged = fromKubeconfig(around(files, { KUBECONFIG: '/missing:/a:/b' }))
@@ -83,7 +83,7 @@ describe('a kubeconfig', () => {
     [config('token: x', 'proxy-url: http://p\nserver: https://one.example'), 'proxy-url is not supported'],
     [config('token: x', 'server: unix:///x'), 'is no http or https address'],
     [config('token: x', 'certificate-authority-data: eA=='), 'has no server'],
-  ])('that makes no sense is told: %s', (content, message) => {
+  ])('that makes no sense fails with a sentence: %s', (content, message) => {
     expect(() => fromKubeconfig(around({ [home]: content }))).toThrow(message)
   })
 

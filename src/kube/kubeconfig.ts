@@ -105,7 +105,7 @@ function pathsOf({ env, home }: Surroundings, { kubeconfig }: ConnectionChoice):
   return listed.length > 0 ? listed.map(path => resolve(path)) : [join(home, '.kube', 'config')]
 }
 
-/** Of several files the first to say something is right, as kubectl has it. */
+/** Of several files the first that sets a value counts, as in kubectl. */
 function merge({ readFile }: Surroundings, paths: readonly string[], mustExist: boolean): Merged {
   const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: '' }
   let found = 0

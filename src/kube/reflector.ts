@@ -18,7 +18,7 @@
 //     |   |            |  <--------------------'
 //     |   |            | failed
 //     |   '-- BACKING OFF (to watching, from the last version)
-//     |                | gone (as a code or inside the stream), unreadable: the stream can no longer be believed
+//     |                | gone (as a code or inside the stream), unreadable: the stream can no longer be relied on
 //     '----------------'
 //
 // - A list is applied whole or not at all. A list older than what was seen is refused and asked for again; only when the
@@ -69,7 +69,7 @@ export interface ReflectorTiming {
   readonly recheckMs: number
   /** A kind that is missing for so long is gone, and its objects with it; a server that starts may miss it for moments. */
   readonly goneAfterMs: number
-  /** A server that shows an older world for so long was restored, and is believed. */
+  /** A server that shows an older world for so long was restored, and its list is applied. */
   readonly believeOlderAfterMs: number
   /** A cache that could not be brought up to date for so long is not relied on any more. */
   readonly problemAfterMs: number
@@ -134,7 +134,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     return this.#missingSinceMs === undefined
   }
 
-  /** Why what is known cannot be believed now. A refusal is certain at once, anything else may be over in a moment. */
+  /** Why the cache cannot be relied on now. A refusal is certain at once, anything else may be over in a moment. */
   problem(): string | undefined {
     if (!this.isInstalled) return `${this.name} is not installed`
     if (this.#failing === undefined) return undefined
@@ -220,7 +220,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     }
   }
 
-  /** An older list is not believed, unless the server has insisted for long enough. */
+  /** An older list is not applied, unless the server has shown it for long enough. */
   #mayBelieve(version: string): boolean {
     const { cache, clock, log } = this.#options
     if (cache.version === '' || !isOlder(version, cache.version)) {

@@ -13,7 +13,7 @@ export interface SpeakOptions {
   /** The user agent, and the field manager of what is written. */
   readonly name: string
   readonly metrics?: Metrics | undefined
-  /** How long "not installed" is believed. */
+  /** How long the answer "not installed" is kept. */
   readonly absentMs?: number
 }
 

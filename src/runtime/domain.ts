@@ -167,7 +167,7 @@ export class ManagedDomain implements Domain {
     changed()
   }
 
-  /** Begins, pauses or continues passes as is right now. The domains it needs were asked before. */
+  /** Begins, pauses or continues passes. The domains it needs were updated before. */
   update(isManagerAdmitted: boolean): void {
     const lacks = this.#lacks()
     const before = this.state
@@ -209,8 +209,8 @@ export class ManagedDomain implements Domain {
     }
     for (const [followed, { isNeeded }] of this.#sources) {
       // The reason that `admitted` gives for the same kind has more detail.
-      const isSaid = ({ reason }: Lack) => lacks.some(said => said.reason.startsWith(reason))
-      lacks.push(...lacksOf(followed, isNeeded).filter(lack => !isSaid(lack)))
+      const isListed = ({ reason }: Lack) => lacks.some(one => one.reason.startsWith(reason))
+      lacks.push(...lacksOf(followed, isNeeded).filter(lack => !isListed(lack)))
     }
     return lacks
   }

@@ -228,7 +228,7 @@ describe('A claim', () => {
     })
   })
 
-  test('says of which generation its condition speaks, and when it came about', async () => {
+  test('has the observed generation in its condition, and when it came about', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())
     const claim = await aServedClaim(world, aClaim().on(pool))

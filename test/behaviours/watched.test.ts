@@ -202,7 +202,7 @@ describe('The log of a claim', () => {
       .filter(line => line.claim === claim && line.namespace === home)
       .map(({ msg, reason }) => (reason === undefined ? msg : `${msg}: ${reason}`))
 
-  test('tells its life in a few sentences, each once', async () => {
+  test('has its life in a few sentences, each once', async () => {
     const world = await aWorld()
     const cluster = aCluster()
     const pool = aPool().withAddresses('10.0.1.1')
@@ -236,7 +236,7 @@ describe('The log of a claim', () => {
     })
   })
 
-  test('tells that it waits, that its pool is exhausted, and that both are over', async () => {
+  test('says that it waits, that its pool is exhausted, and that both are over', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().withAddresses('10.0.1.1'))
     const first = await aServedClaim(world, aClaim().named('first').on(pool))
@@ -257,7 +257,7 @@ describe('The log of a claim', () => {
     expect([ofPool[0], ofPool.at(-1)]).toEqual(['a pool is exhausted', 'a pool has addresses again'])
   })
 
-  test('tells that an IPAddress was adopted, and that a lost one was restored', async () => {
+  test('says that an IPAddress was adopted, and that a lost one was restored', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())
     const claim = aClaim().named('mine').on(pool)

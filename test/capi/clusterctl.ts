@@ -1,4 +1,4 @@
-// clusterctl, as people run it, with its words kept for the case that it fails.
+// clusterctl, as people run it, with its output kept for the case that it fails.
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'

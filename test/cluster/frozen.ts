@@ -1,5 +1,5 @@
 // Two controllers at once without an election, one or the other of them stopped dead at random and woken again, while claims come,
-// go and come back. A process that wakes up believes what it knew before: whatever it then writes is refused or harmless, no
+// go and come back. A process that wakes up has the caches from before: whatever it then writes is refused or harmless, no
 // address is ever had by two claims, and nothing is left behind.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'

@@ -76,7 +76,7 @@ const shipped: readonly KubeObject[] = ['config/crd', 'config/crd/cluster-api'].
     .flatMap(name => parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map(document => document.toJS())),
 )
 
-/** With those of the toy desk, which most scenarios do not speak of. */
+/** With those of the toy desk, which most scenarios do not use. */
 export const definitions: readonly KubeObject[] = [...shipped, ...(toyDefinitions as readonly KubeObject[])]
 
 const namespaceKind: LeanKind = {

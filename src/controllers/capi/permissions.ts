@@ -6,7 +6,7 @@ import { claims, clusters, reports } from './kinds.ts'
 
 export const capiPermissions: readonly Permission[] = [
   seeing(claims, 'claims are not seen'),
-  permission(claims, ['get'], 'it cannot be told whether a claim is gone'),
+  permission(claims, ['get'], 'it is not known whether a claim is gone'),
   permission(claims, ['patch'], 'a claim does not remember its address'),
   permission(subresource(claims, 'status'), ['patch'], 'a claim does not say that it is bound, or why it waits'),
   permission(

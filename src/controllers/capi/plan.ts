@@ -132,7 +132,7 @@ function witnessOf({ claim, report, holds, isLive }: Seen, pool: Pool): IP | 'un
   if (claim.choice !== undefined) return readable(claim.choice)
   if (report !== undefined && isOwnOrUnowned(report, claim, pool)) return readable(report.address)
   const [first, ...others] = holds.filter(hold => hold.state === 'held')
-  // Rule 3: of a claim that was never bound any of them will do; of one that was, it cannot be told which it had.
+  // Rule 3: of a claim that was never bound any of them will do; of one that was, it is not known which it had.
   return others.length > 0 && isLive ? 'several' : first?.ip
 }
 

@@ -19,7 +19,7 @@ import type { Caches } from './world.ts'
 export const reportNamed = (key: string): ShownBy => ({ kind: 'IPAddress', key })
 export const claimNamed = (key: string): ShownBy => ({ kind: 'IPAddressClaim', key })
 
-/** The objects that speak for a claim. */
+/** The objects of a claim: itself, and its report. */
 export const ownOf = (key: string): readonly ShownBy[] => [reportNamed(key), claimNamed(key)]
 
 interface Seen extends Pick<Caches, 'claims' | 'reports' | 'pools'> {

@@ -29,7 +29,7 @@ export interface Showing {
   readonly as: 'report' | 'choice' | 'intent'
   readonly pool: Identity
   readonly space: string
-  /** Undefined where it cannot be told which: it cannot be read, or its pool cannot. Then nothing is counted. */
+  /** Undefined where the text, or the pool, cannot be read. Then nothing is counted. */
   readonly ip: IP | undefined
   readonly bits: number
   readonly namespace: string
@@ -39,7 +39,7 @@ export interface Showing {
 /** Each part of an object has a showing of its own. */
 const keyOfShower = ({ key, part }: ShownBy): string => (part === undefined ? key : `${key} ${part}`)
 
-/** Whichever part they speak of. */
+/** Of the same object, whichever part. */
 export const isSameShower = (one: ShownBy, other: ShownBy): boolean => one.kind === other.kind && one.key === other.key
 
 /** An address that may be free now, or no longer disputed, and the pool and namespace that had it. */

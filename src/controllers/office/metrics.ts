@@ -33,7 +33,7 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
     'What became of claims: bound, adopted, restored, waiting or refused.',
     [...ofClaims, 'kind', 'strategy', 'outcome'],
   )
-  const waits = metrics.counter('mooring_claims_refused_total', 'Times that a claim was told why it has no address.', [
+  const waits = metrics.counter('mooring_claims_refused_total', 'Times that a refusal was written to a claim.', [
     ...ofClaims,
     'kind',
     'reason',

@@ -51,7 +51,7 @@ export interface PartsLedger {
   indexOf(space: string): SpaceIndex
   holdAt(space: string, ip: IP): Hold | undefined
   macHoldAt(space: string, mac: MACText): MACHold | undefined
-  /** Whether an object that does not speak for the claim shows the address. */
+  /** Whether an object that does not belong to the claim shows the address. */
   isDisputed(space: string, ip: IP): boolean
 }
 

@@ -54,7 +54,7 @@ describe('the choice of a bound claim', () => {
     expect(admitChoice(bound(), bound('10.0.0.10'), shows('10.0.0.10'))).toEqual(allowed())
   })
 
-  test('may be said again where nothing else remembers it', () => {
+  test('may be written again where nothing else shows it', () => {
     expect(admitChoice(bound(), bound('10.0.0.10'), nothing)).toEqual(allowed())
   })
 

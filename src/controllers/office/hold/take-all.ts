@@ -48,7 +48,7 @@ export interface TakeAllWorld extends HoldWorld {
 
 /** The claim that it is taken for. */
 export interface Taker {
-  /** The objects that speak for the claim: itself first, then its reports. */
+  /** The objects of the claim: itself first, then its reports. */
   readonly own: readonly [ShownBy, ...ShownBy[]]
   readonly restSeconds: number
 }

@@ -44,7 +44,7 @@ async function aDesk({ prunes = false } = {}) {
   const sources = new Sources(caches)
   followShown({ ...caches, sources }, ledger)
   const writes: { readonly what: string; readonly patch: object }[] = []
-  const news: EventInput[] = []
+  const events: EventInput[] = []
   /** Gone from the server, and not yet from the caches. */
   const vanished = new Set<string>()
   /** Whether another process writes to the pool all the time, so that the cache is always behind. */
@@ -103,7 +103,7 @@ async function aDesk({ prunes = false } = {}) {
   const metrics = createMetrics()
   const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
   const client = { mergePatch, withPass: () => client } as unknown as Client
-  const recorder = { event: (told: EventInput) => void news.push(told) }
+  const recorder = { event: (event: EventInput) => void events.push(event) }
   const capacity = addPoolCapacity(manager.domain('office'), {
     client,
     clock,
@@ -124,7 +124,7 @@ async function aDesk({ prunes = false } = {}) {
     sources,
     state,
     writes,
-    news,
+    events,
     vanished,
     rush,
     metrics,
@@ -286,7 +286,7 @@ describe('a pool', () => {
     expect(desk.read(pool)?.status?.ipAddresses).toEqual({ total: 254, used: 4, free: 251, outOfRange: 1 })
   })
 
-  test('of ours also tells what rests, what is kept and what drains', async () => {
+  test('of ours also counts what rests, what is kept and what drains', async () => {
     const desk = await aDesk()
     const pool = desk.put(
       ours({
@@ -350,7 +350,7 @@ describe('a pool', () => {
     })
     expect(desk.read(bad)?.status?.ipAddresses).toMatchObject({ total: 1 })
     expect(desk.read(good)?.status?.ipAddresses).toMatchObject({ used: 1 })
-    expect(desk.news.map(({ reason }) => reason)).toContain('PoolMalformed')
+    expect(desk.events.map(({ reason }) => reason)).toContain('PoolMalformed')
   })
 
   test('with an IPAddress that cannot be read is counted all the same', async () => {
@@ -514,7 +514,7 @@ describe('its owner', () => {
     const pool = desk.put(inCluster({ addresses: ['10.0.0.10'] }))
     const hold = desk.put(aHold(pool, '10.0.0.10'))
     await desk.rest()
-    expect(desk.news).toMatchObject([
+    expect(desk.events).toMatchObject([
       { type: 'Warning', reason: 'NoAddressFree', about: { kind: 'InClusterIPPool', apiVersion: ipam } },
     ])
     desk.remove(hold)
@@ -522,7 +522,7 @@ describe('its owner', () => {
     expect(conditionOf(desk.read(pool), 'Exhausted')).toMatchObject({ status: 'False' })
     desk.put(aHold(pool, '10.0.0.10'))
     await desk.rest()
-    expect(desk.news).toHaveLength(2)
+    expect(desk.events).toHaveLength(2)
   })
 
   test('of either pool gets an event when two list the same addresses, and when they no longer do', async () => {
@@ -532,7 +532,7 @@ describe('its owner', () => {
     const two = desk.put(inCluster({ addresses: ['10.0.0.20-10.0.0.30'] }, 'two'))
     await desk.rest()
     for (const pool of [one, two]) expect(conditionOf(desk.read(pool), 'Overlapping')).toMatchObject({ status: 'True' })
-    expect(desk.news.map(({ about, reason }) => `${about.metadata.name} ${reason}`).toSorted()).toEqual([
+    expect(desk.events.map(({ about, reason }) => `${about.metadata.name} ${reason}`).toSorted()).toEqual([
       'one AddressesShared',
       'two AddressesShared',
     ])
@@ -554,8 +554,8 @@ test('pools of one space count what another of them gave out', async () => {
   for (const pool of [one, two]) expect(desk.read(pool)?.status?.addresses).toMatchObject({ held: 1, free: 9 })
 })
 
-describe('what webhooks are told', () => {
-  test('is what is held, by holds and by hand', async () => {
+describe('the facts of webhooks', () => {
+  test('are what is held, by holds and by hand', async () => {
     const desk = await aDesk()
     const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
     desk.put(aHold(pool, '10.0.0.10'))
@@ -571,7 +571,7 @@ describe('what webhooks are told', () => {
     expect([...facts.pools()].map(({ identity }) => identity.name)).toEqual(['vms'])
   })
 
-  test('is nothing before everything has been listed', () => {
+  test('are not there before everything has been listed', () => {
     const caches = createCaches()
     const sources = new Sources(caches)
     const hasSeenAll = () => caches.reports.hasSynced

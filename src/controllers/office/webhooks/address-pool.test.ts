@@ -182,7 +182,7 @@ describe('addresses that another pool lists too', () => {
     expect(ruling.warnings).toHaveLength(warnings)
   })
 
-  test('are told with the ranges and the pool', () => {
+  test('are named with the ranges and the pool', () => {
     expect(
       reasonsOf(create({ ...blue, overlapPolicy: 'deny' }, other({ ...blue, addresses: ['10.0.0.18-10.0.0.30'] }))),
     ).toEqual([

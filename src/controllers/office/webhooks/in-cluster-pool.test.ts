@@ -172,7 +172,7 @@ describe('a spec that is wrong', () => {
     expect(admitInClusterPool(aPool(spec), undefined, nothing).kind).toBe('allowed')
   })
 
-  test('is told about everything at once, in the order of the fields', () => {
+  test('gets all its faults at once, in the order of the fields', () => {
     const ruling = create({
       addresses: ['garbage', '10.0.0.10'],
       prefix: -1,
