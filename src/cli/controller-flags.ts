@@ -133,7 +133,7 @@ export const flags: readonly Flag[] = [
   },
 ]
 
-/** Flags that other tools inject, and what they come to here. They are accepted, so that no installation fails because of them. */
+/** Flags that other tools inject, and what they come to here. Accepted, so that no installation fails because of them. */
 export const foreignFlags: readonly { readonly flag: string; readonly why: string }[] = [
   { flag: '--sync-period <duration>', why: 'nothing is looked at again because time went by' },
   { flag: '--max-concurrent-reconciles <number>', why: 'claims of different pools never wait for each other' },

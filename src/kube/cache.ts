@@ -54,7 +54,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   readonly #isFrozen: boolean
   readonly #onError: (error: unknown) => void
   readonly #waiting = new Waiters()
-  /** Taken out after a read or a write, as they were known, and not yet confirmed by the stream: a later read may bring them back. */
+  /** Removed after a read or a write, as they were known, and not yet confirmed by the stream: a later read may bring them back. */
   readonly #unlearned = new Map<string, T>()
   #hasSynced = false
   #version = ''

@@ -178,7 +178,7 @@ describe('a queue', () => {
     expect(log.ran.length).toBe(5_000)
   })
 
-  test('runs a key again at once that was decided on an old cache, and then after pauses that stay short however long it lasts', async () => {
+  test('runs a key again at once that was decided on an old cache, and then after pauses that stay short', async () => {
     const log = aLog(() => ({ kind: 'stale' }))
     const { queue, clock } = aQueue({ run: log.run })
     log.time.nowMs = () => clock.monotonicMs()

@@ -210,7 +210,7 @@ function judge(error: Error, log: Log): [PassOutcome, Next] {
   const retryPolicy = retryPolicyOf(error)
   switch (retryPolicy.kind) {
     case 'stale':
-      log.debug('looked at an old view, looking again', { error: describeError(error) })
+      log.debug('decided on an old cache, running again', { error: describeError(error) })
       return ['conflict', { kind: 'stale' }]
     case 'retry':
       log.info('a pass failed and will be tried again', { error: describeError(error) })

@@ -1,6 +1,6 @@
-// `npm run test:capi [-- --only=init,move,embedded,vsphere] [--keep]`: programs of other projects use Mooring. clusterctl installs,
-// upgrades and moves it; Cluster API's own webhooks check what it writes; the provider for vSphere gets the addresses of its
-// machines from it. They are built once (about a quarter of an hour) and run on a real kube-apiserver.
+// `npm run test:capi [-- --only=init,move,embedded,vsphere] [--keep]`: programs of other projects use Mooring. clusterctl
+// installs, upgrades and moves it; Cluster API's own webhooks check what it writes; the provider for vSphere gets the
+// addresses of its machines from it. They are built once (about a quarter of an hour) and run on a real kube-apiserver.
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -24,7 +24,7 @@ const unreadable: Showing = { ...shown('report'), space: '', ip: undefined, bits
 /** The changes it published since they were last read, in short. */
 function aLedger() {
   const ledger = new Ledger()
-  const changes: LedgerChange[] = []
+  let published: LedgerChange[] = []
   ledger.subscribe(change => published.push(change))
   const changes = () => {
     const texts = published.map(({ pool, freed }) => `${pool.split('/')[2]}${freed === undefined ? '' : ' freed'}`)
@@ -64,7 +64,7 @@ describe('the ledger publishes', () => {
     expect(changes()).toEqual(['vms freed'])
   })
 
-  test('nothing of what is shown beside a hold, except that it is shown no longer: the claim of the hold may have waited for that', () => {
+  test('nothing of what is shown beside a hold, except its end: the claim of the hold may have waited for that', () => {
     const { ledger, changes } = aLedger()
     ledger.putHold(aHold())
     changes()

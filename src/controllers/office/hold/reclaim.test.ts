@@ -80,7 +80,7 @@ test.each<[string, Story, string[]]>([
   ['stays while its claim has not chosen yet', { known: aWish('u-1') }, []],
   ['stays when the server has a claim that the cache does not show', { live: aWish('u-1') }, ['asked']],
   [
-    'stays when only an old view shows another choice',
+    'stays when only an old cache shows another choice',
     { known: aWish('u-1', '10.0.0.2'), live: aWish('u-1') },
     ['asked'],
   ],
