@@ -1,5 +1,5 @@
 // How fast the four writes of a binding can be sent at all: by the same client, through the same functions, by so many at once,
-// without anybody deciding or watching anything.
+// without any process that decides or watches.
 
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { setCondition } from '../src/api/condition.ts'
 import { claimReference } from '../src/api/ip-address-claim.ts'
 import { claimOf } from '../src/controllers/capi/parsed.ts'
-import { createReport, sayStatus, storeChoice } from '../src/controllers/capi/steps.ts'
+import { createReport, storeChoice, writeStatus } from '../src/controllers/capi/steps.ts'
 import { createCaches } from '../src/controllers/capi/world.ts'
 import { takeHold } from '../src/controllers/office/hold/steps.ts'
 import { pools } from '../src/controllers/office/kinds.ts'
@@ -20,7 +20,7 @@ import { timestamp } from '../src/kube/timestamp.ts'
 import { realClock } from '../src/runtime/clock.ts'
 import { CpuOfAll, createClaim, createPool, inParallel, namespace, type Side } from './claims-side.ts'
 
-/** Bindings per second. Nobody serves the pool meanwhile. */
+/** Bindings per second. No controller serves the pool meanwhile. */
 export async function bareRate(side: Side, pool: string, count: number, clients: number): Promise<number> {
   const bind = await writerOf(side, pool)
   const names = Array.from({ length: count }, (_, i) => `${pool}-${i}`)
@@ -84,7 +84,7 @@ async function writerOf(side: Side, name: string): Promise<(claim: KubeObject, n
     const message = `${address} is allocated`
     const fact = { type: 'Ready', status: 'True', reason: 'AddressAllocated', message } as const
     const conditions = setCondition([], { ...fact, observedGeneration: 1 }, timestamp(clock))
-    await sayStatus(world, chosen, { addressName: claim.metadata.name, conditions })
+    await writeStatus(world, chosen, { addressName: claim.metadata.name, conditions })
   }
 }
 

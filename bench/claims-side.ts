@@ -217,7 +217,7 @@ export function stopwatchOfCpu({ provider }: Side): () => number {
   return () => (provider ? cpuMsOf(provider.pid) - before : Number.NaN)
 }
 
-/** Processor time of everybody who takes part: on a machine with few cores it is what all of them share. */
+/** Processor time of all processes that take part: on a machine with few cores it is what all of them share. */
 export class CpuOfAll {
   readonly #pids: ReadonlyMap<string, number>
   readonly #before: ReadonlyMap<string, number>

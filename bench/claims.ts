@@ -2,7 +2,7 @@
 // how fast claims are bound on a real kube-apiserver, by Mooring and by the reference provider, each alone on a fresh server
 // on this machine in one run, and how fast Mooring's own four writes could be sent at all.
 //
-// Parts: idle (one claim at a time), bare (the four writes, nobody deciding), backlog (claims that wait, let go at once), fill (a
+// Parts: idle (one claim at a time), bare (the four writes alone, without a decision), backlog (claims that wait, let go at once), fill (a
 // /22 to the last address), rebind (release in a full pool), held (claims beside many held addresses), restart.
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -156,7 +156,7 @@ async function measureIdle(side: Side): Promise<void> {
   reportTimes(side.name, 'one claim on an idle server', times)
 }
 
-/** The same writes by one who decides nothing: what the server alone takes. */
+/** The same writes by a client that decides nothing: what the server alone takes. */
 async function measureBareIdle(side: Side): Promise<void> {
   say(`${side.name}: the four writes of ${sizes.idle} claims, one at a time`)
   await bareTimes(side, 'bare-warm', sizes.warm, 0)
@@ -171,7 +171,7 @@ function reportTimes(side: SideName, task: string, times: readonly number[]): vo
 }
 
 /**
- * The four writes by nobody who decides, and the same by Mooring for claims that are there already, of a pool that is paused and
+ * The four writes without a decision, and the same by Mooring for claims that are there already, of a pool that is paused and
  * then is not. Both in turn, so that a busy machine slows both alike.
  */
 async function measureWrites(side: Side): Promise<void> {
@@ -215,7 +215,7 @@ async function backlog(side: Side, pool: string, addresses: string): Promise<Arr
   })
 }
 
-/** Says beside it what each claim cost everybody. */
+/** Prints beside it what each claim cost all processes. */
 async function accounted<T>(side: Side, claims: number, work: () => Promise<T>): Promise<T> {
   const before = await requestsSoFar(side)
   const all = new CpuOfAll(side)
@@ -338,7 +338,7 @@ async function abandon(side: Side, names: readonly string[]): Promise<void> {
   await inParallel(left, 16, name => side.client.delete(claims, { name, namespace }))
 }
 
-/** Until neither the provider nor the servers have anything to do for a while; who is busy for ever is left alone. */
+/** Until neither the provider nor the servers have anything to do for a while; one that is busy for ever is left alone. */
 async function quiet({ provider, cluster }: Side): Promise<void> {
   const pids = [...Object.values(cluster.pids), ...(provider ? [provider.pid] : [])]
   const used = (): number => pids.reduce((sum, pid) => sum + cpuMsOf(pid), 0)

@@ -86,7 +86,7 @@ function tasks(): Task[] {
         contender('ip-address', texts6, text => new Address6(text).parsedAddress.length),
       ],
     },
-    // A character is read from each text, since the engine may put off joining its pieces until somebody looks.
+    // A character is read from each text, since the engine may put off joining its pieces until one is read.
     {
       name: 'print IPv4',
       contenders: [

@@ -180,7 +180,7 @@ function memoryRows(): void {
     ['side by side, IPv6', aPool(['2001:db8::/48'], 48, 'lowestFree'), takeMany(million)],
     ['scattered over a /64', aPool(['2001:db8::/64'], 64, 'random'), takeMany(million)],
   ]
-  // All stay until the end: memory that is given back late must not be counted in favour of whoever comes next.
+  // All stay until the end: memory that is given back late must not be counted in favour of the next one.
   const kept: SpaceIndex[] = []
   for (const [name, pool, run] of cases) {
     globalThis.gc?.()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 
 const path = join(import.meta.dirname, '..', 'docs', 'benchmarks.md')
 
-/** The machine, for a reader who compares. */
+/** The machine, for a reader that compares. */
 export function machine(): string {
   const memory = `${Math.round(totalmem() / 2 ** 30)} GiB`
   return `${cpus().length} cores (${cpus()[0]?.model.trim()}), ${memory} of memory, Node ${process.version}`

@@ -16,15 +16,16 @@ const own = 'page.test.ts'
 const chapters: readonly (readonly [file: string, title: string])[] = [
   ['claims', 'Claims'],
   ['pools', 'Pools'],
+  ['spaces', 'Spaces'],
   ['prefixes', 'Prefixes'],
   ['pool-status', 'What pools say'],
   ['paused', 'Pauses'],
   ['hands', 'What people do by hand'],
   ['takeover', 'What comes from elsewhere'],
   ['moved', 'What goes elsewhere'],
-  ['restarts', 'Crashes, restarts, late news'],
+  ['restarts', 'Crashes, restarts, late events'],
   ['versions', 'Older and later kinds'],
-  ['reviews', 'Reviews'],
+  ['webhooks', 'Webhooks'],
   ['watched', 'Being watched'],
 ]
 

@@ -33,7 +33,7 @@ export const watchBufferBytesMax = 8 * 1024 * 1024
 /** Open watches; each costs a socket or stream and a little memory. */
 export const watchesMax = 20_000
 
-/** Requests under way at once, as kube-apiserver's defaults; more are told to come back (429). */
+/** Requests under way at once, as kube-apiserver's defaults; more are answered 429. */
 export const readsInFlightMax = 400
 export const writesInFlightMax = 200
 

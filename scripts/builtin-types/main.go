@@ -205,7 +205,7 @@ func describeFields(goType reflect.Type, properties map[string]any, table map[st
 				inner = inner.Elem()
 			}
 			if number == 0 {
-				// apiVersion and kind travel in the envelope; the numbers inside TypeMeta belong to nobody here.
+				// apiVersion and kind travel in the envelope; the numbers inside TypeMeta are not used.
 				describePresence(inner, properties)
 				continue
 			}
@@ -260,8 +260,8 @@ func boxed(goType reflect.Type) bool {
 
 // presenceOf says when Go's encoder writes the field. Nothing said: a message when it is there, anything else unless zero.
 //
-//	always    even when nobody set it, as its zero value
-//	null      even when nobody set it, as null
+//	always    even when it was not set, as its zero value
+//	null      even when it was not set, as null
 //	set       whenever it was set, zero or not
 //	nonzero   a message, unless all of it is zero
 func presenceOf(field reflect.StructField, options string) string {

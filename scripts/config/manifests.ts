@@ -286,7 +286,7 @@ export interface ManifestFile {
   readonly text: string
 }
 
-/** The files that are kept in git, for users who apply or kustomize them. */
+/** The files that are kept in git, for users that apply or kustomize them. */
 export function toFiles(options: InstallOptions): ManifestFile[] {
   const oneNamespace = { ...options, watchedNamespace: 'default' }
   const files: readonly (readonly [path: string, about: string, objects: readonly Manifest[]])[] = [

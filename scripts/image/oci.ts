@@ -20,7 +20,7 @@ export interface ImageOptions {
 }
 
 export interface Layer {
-  /** For people who look at the history. */
+  /** For readers of the history. */
   readonly about: string
   readonly entries: readonly TarEntry[]
 }

@@ -89,7 +89,7 @@ export async function check(tlc: Tlc, module: string, configuration: string): Pr
 
 function outputOf(tlc: Tlc, module: string, scratch: string, file: string): Promise<string> {
   const java = ['-XX:+UseParallelGC', `-Djava.io.tmpdir=${scratch}`, '-cp', tlc.jar, 'tlc2.TLC']
-  // A world in which nobody has anything left to do is a good end, not a deadlock.
+  // A world in which nothing is left to do is a good end, not a deadlock.
   const options = ['-deadlock', '-workers', String(tlc.workers), '-metadir', join(scratch, 'states'), '-config', file]
   return new Promise((resolve, reject) => {
     const child = spawn(tlc.java, [...java, ...options, basename(module)], {

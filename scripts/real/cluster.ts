@@ -15,7 +15,7 @@ import { createAuthority, issue } from './certificate.ts'
 export interface ClusterOptions {
   /** Holds data, keys and logs. */
   readonly dir: string
-  /** Where the admin's kubeconfig goes; `<dir>/kubeconfig` unless told. */
+  /** Where the admin's kubeconfig goes; by default `<dir>/kubeconfig`. */
   readonly kubeconfig?: string
   /** The processes outlive this one; `stopDetached` ends them. */
   readonly detached?: boolean
@@ -31,7 +31,7 @@ export interface Cluster {
   readonly url: string
   /** Where its etcd answers; empty for a cluster that is not ours. */
   readonly etcdURL: string
-  /** Milliseconds from the start of etcd until the API said it is ready. */
+  /** Milliseconds from the start of etcd until the API was ready. */
   readonly readyAfterMs: number
   /** Process ids by program name; empty for a cluster that is not ours. */
   readonly pids: Readonly<Record<string, number>>
@@ -169,7 +169,7 @@ async function end({ child }: Started): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const exited = new Promise<void>(done => child.once('exit', () => done()))
   child.kill('SIGTERM')
-  // kube-apiserver waits for open watches; a scratch cluster has nobody to wait for.
+  // kube-apiserver waits for open watches; a scratch cluster need not.
   const force = setTimeout(() => child.kill('SIGKILL'), 3_000)
   await exited
   clearTimeout(force)

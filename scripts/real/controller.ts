@@ -14,7 +14,7 @@ export interface ControllerOptions {
   readonly dir: string
   /** Names its log, where there are several. */
   readonly name?: string
-  /** The built program; `dist/main.js` unless told, here or by MOORING_MAIN. */
+  /** The built program; by default MOORING_MAIN, else `dist/main.js`. */
   readonly main?: string
   readonly args?: readonly string[]
   /** For node itself: `--cpu-prof`. */
@@ -23,7 +23,7 @@ export interface ControllerOptions {
 
 export interface Provider {
   readonly pid: number
-  /** Milliseconds from spawn until it said that it works. */
+  /** Milliseconds from spawn until it works. */
   readonly readyAfterMs: number
   readonly log: string
   /** Undefined while it runs. */
@@ -91,7 +91,7 @@ export async function startProvider({ program, args, env, log, readyURL }: Provi
     async stop() {
       if (hasEnded(child)) return
       const exited = new Promise<void>(done => child.once('exit', () => done()))
-      // A frozen process does not hear that it is to end.
+      // A frozen process does not handle the signal.
       child.kill('SIGCONT')
       child.kill('SIGTERM')
       const force = setTimeout(() => child.kill('SIGKILL'), 20_000)

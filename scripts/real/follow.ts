@@ -1,4 +1,4 @@
-// Every change of a kind on a real server, from now on, for whoever judges or measures what others write.
+// Every change of a kind on a real server, from now on, for tests that judge or measure what other processes write.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '../../src/kube/api-error.ts'

@@ -1,4 +1,4 @@
-// A port that was free a moment ago, for programs that cannot choose one and tell.
+// A port that was free a moment ago, for programs that cannot choose one and print it.
 
 import { createServer } from 'node:net'
 

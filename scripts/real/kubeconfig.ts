@@ -1,4 +1,4 @@
-// The part of a kubeconfig that a test needs: where the server is, whom to trust, and who we are.
+// The part of a kubeconfig that a test needs: the server, the authority to trust, and the user.
 
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'

@@ -1,6 +1,6 @@
 // `npm run test:kubectl [-- --server=embedded|cluster] [--record] [--answers=DIR] [SCENARIO...]`: every
 // command a user of kubectl types, compared with what a real kube-apiserver answered. `--record` writes those answers
-// down anew; `--answers` writes what this server said, for a look at both.
+// down anew; `--answers` writes what this server answered, for a look at both.
 
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'

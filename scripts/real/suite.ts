@@ -8,9 +8,9 @@ import { binary, skippedExitCode, Unavailable } from './binaries.ts'
 export interface Suite {
   /** The vitest configuration. */
   readonly config: string
-  /** The variable by which the suite is told its server. */
+  /** The variable that names the server to the suite. */
   readonly serverVariable: string
-  /** Told when only a part was asked for. */
+  /** Printed when only a part was asked for. */
   readonly onPart?: () => void
 }
 

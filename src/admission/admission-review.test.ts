@@ -75,7 +75,7 @@ describe('an AdmissionReview', () => {
     expect(response).toMatchObject({ allowed: false, status: { code: 400, message: 'it is at sea' } })
   })
 
-  test('tells the webhook what was asked, by whom and whether in earnest', async () => {
+  test('gives the webhook the request, its user and whether it is a dry run', async () => {
     const userInfo = { username: 'jo', groups: ['crew', 7], extra: {} }
     const request = { operation: 'UPDATE', namespace: 'harbour', name: 'ada', userInfo, dryRun: true }
     const [old, next] = [boat({ sails: 1 }), boat({ sails: 2 })]
@@ -101,7 +101,7 @@ describe('an AdmissionReview', () => {
     expect((await askOf(validating(allowed()), body)).apiVersion).toBe('admission.k8s.io/v1beta1')
   })
 
-  test('of a status is answered with yes: it is not ours to judge', async () => {
+  test('of a status is always allowed', async () => {
     const body = admissionReview({ operation: 'UPDATE', subResource: 'status', object: boat(), oldObject: boat() })
     expect((await askOf(validating(refused('no')), body)).response.allowed).toBe(true)
   })
@@ -186,7 +186,7 @@ describe('a webhook without an answer', () => {
     for (const { errors } of [fail, ignore] as Outcome[]) expect(errors).toHaveLength(1)
   })
 
-  test('because its facts cannot be asked is written down, and a no under Fail, a yes under Ignore', async () => {
+  test('because its facts cannot be read is logged, and a no under Fail, a yes under Ignore', async () => {
     const [fail, ignore] = await Promise.all(policies.map(policy => outcome(() => allowed(), policy, broken)))
     expect(fail).toMatchObject({ response: { allowed: false, status: { code: 500 } }, errors: [new Error('broken')] })
     expect(ignore).toMatchObject({ response: { allowed: true }, errors: [new Error('broken')] })
@@ -198,7 +198,7 @@ describe('a webhook without an answer', () => {
     expect(ignore?.response).toEqual({ uid: 'u-1', allowed: true })
   })
 
-  test('that fails after it took too long is still written down', async () => {
+  test('that fails after it took too long is still logged', async () => {
     const errors: unknown[] = []
     const clock = new VirtualClock()
     let failNow = () => {}
@@ -214,7 +214,7 @@ describe('a webhook without an answer', () => {
     expect(errors).toEqual([new Error('sunk')])
   })
 
-  test('because the caches are not filled is told to try again under Fail, a yes under Ignore', async () => {
+  test('because the caches are not filled is a no that asks to try again under Fail, a yes under Ignore', async () => {
     const unknown = () => undefined
     const [fail, ignore] = await Promise.all(policies.map(policy => outcome(() => refused('no'), policy, unknown)))
     expect(fail?.response).toMatchObject({ allowed: false, status: { code: 503 } })

@@ -37,7 +37,7 @@ export async function answerAdmissionReview<F>(body: string, options: AnswerOpti
   const review = recordOf(tryParse(body))
   const request = recordOf(fieldOf(review, 'request'))
   const uid = fieldOf(request, 'uid')
-  // A server that speaks the older version understands no other.
+  // A server that sends the older version understands no other.
   const isOld = fieldOf(review, 'apiVersion') === 'admission.k8s.io/v1beta1'
   return printBody({
     apiVersion: isOld ? 'admission.k8s.io/v1beta1' : 'admission.k8s.io/v1',
@@ -82,7 +82,7 @@ function byPolicy(webhook: Pick<Webhook, 'failurePolicy'>, code: number, reason:
   return webhook.failurePolicy === 'Ignore' ? { allowed: true } : no(failure(code, reason, sentence))
 }
 
-/** What comes in too late is dropped; if it fails then, that is still written down. */
+/** What comes in too late is dropped; if it fails then, that is still logged. */
 async function inTime(
   ruling: Ruling | Promise<Ruling>,
   { webhook, clock, onError }: Pick<AnswerOptions, 'webhook' | 'clock' | 'onError'>,

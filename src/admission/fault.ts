@@ -1,5 +1,5 @@
-// What is wrong with one field, in the form in which Kubernetes tells it: where, what kind of wrong, the value, and one
-// sentence for the person who typed it. Checks answer lists of these, in field order.
+// What is wrong with one field, in the form of Kubernetes: where, what kind of fault, the value, and one sentence for the
+// author. Checks answer lists of these, in field order.
 
 export type FaultType = 'FieldValueInvalid' | 'FieldValueForbidden'
 

@@ -1,4 +1,4 @@
-// Specs that never change once they are stored, and how a change is told: each field by its path, what it was and what it
+// Specs that never change once they are stored, and the faults of a change: each field by its path, what it was and what it
 // would become.
 
 import { isDeepStrictEqual } from 'node:util'

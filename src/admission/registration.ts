@@ -1,5 +1,4 @@
-// How the API server is told to ask. What becomes of a request while no webhook answers is for each webhook to say. Status writes
-// are not asked about.
+// The webhook configurations for the API server. Each webhook has its own failure policy. Writes to a status call no webhook.
 
 import { conversionPath } from './conversion.ts'
 import type { Webhook } from './webhook.ts'

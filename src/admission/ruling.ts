@@ -1,6 +1,6 @@
-// What admission answers: yes or no, with warnings either way. The three ways to say no are told apart by clients, so they
-// are kept as they always were: 422 for a spec that is wrong in itself, 400 for a change that does not fit what is held,
-// 403 for faults of kinds whose owner answers them so.
+// What admission answers: yes or no, with warnings either way. Clients tell the three codes for a no apart, so they are kept:
+// 422 for a spec that is wrong in itself, 400 for a change that does not fit what is held, 403 for kinds of Cluster API, which
+// answers their faults so.
 
 import { describeFault, describeFaults, type Fault } from './fault.ts'
 

@@ -121,7 +121,7 @@ describe('the listener', () => {
     expect((await send('', options)).code).toBe(code)
   })
 
-  test('takes another certificate for those who come later', async () => {
+  test('uses a renewed certificate for later connections', async () => {
     const other = issueCA('other-ca', life)
     server.renew(issueServerCertificate(other, 'webhook', { dns: [], ips: ['127.0.0.1'] }, life))
     await expect(send('{}', { agent: false })).rejects.toThrow()

@@ -79,7 +79,7 @@ export async function startWebhookServer(options: WebhookServerOptions): Promise
     })
   })
   server.requestTimeout = bodyMsMax
-  // Longer than API servers keep an idle connection, so that it is they who close it and no request meets a closed one.
+  // Longer than API servers keep an idle connection, so that the API server closes it and no request meets a closed one.
   server.keepAliveTimeout = 2 * 60_000
   server.maxConnections = connectionsMax
   server.on('tlsClientError', error => log.debug('a TLS handshake failed', { error: describeError(error) }))

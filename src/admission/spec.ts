@@ -1,5 +1,5 @@
 // The spec of an object that a webhook is asked about, read field by field without trusting it. The API server has checked the schema before
-// it asks; where it has not (no schema installed, a test, a stranger on the wire) a field of the wrong type is a fault
+// it asks; where it has not (no schema installed, a test, another client) a field of the wrong type is a fault
 // like any other.
 
 import { isDeepStrictEqual } from 'node:util'

@@ -1,7 +1,7 @@
 // The way back to the in-cluster provider. Claims, IPAddresses and pools are its own objects, with its own finalizers and
-// owners: it goes on with them as they are. What only Mooring understands hinders nobody, but would be wrong when Mooring
-// comes back after others have given out addresses, and keeps the definitions from being removed: holds, with their
-// finalizer, and the choices on claims with what was told about them.
+// owners: it goes on with them as they are. What only Mooring understands does no harm, but would be wrong when Mooring comes
+// back after another provider has given out addresses, and keeps the definitions from being removed: holds, with their
+// finalizer, and the annotations of choices on claims.
 //
 // Not a part of the protocol (docs/model): it undoes it, and is for a time in which no desk runs.
 

@@ -26,7 +26,7 @@ const metal3Pools = metal3Kind('IPPool', 'ippools')
 const metal3Claims = metal3Kind('IPClaim', 'ipclaims')
 const metal3Addresses = metal3Kind('IPAddress', 'ipaddresses')
 
-/** Of a kind with namespaces only what is in view, as the desk has it. */
+/** Of a kind with namespaces only what the caches of the desk would have. */
 async function listAll(client: Client, kind: Kind, { namespace }: Scope): Promise<readonly KubeObject[]> {
   try {
     return (await client.list(kind, kind.namespaced && namespace !== '' ? { namespace } : {})).items
@@ -36,7 +36,7 @@ async function listAll(client: Client, kind: Kind, { namespace }: Scope): Promis
   }
 }
 
-/** Addresses last: whoever is bound in between is then seen bound to something. */
+/** Addresses last: the address of a claim that is bound in between is then listed too. */
 export async function gatherInCluster(client: Client, scope: Scope): Promise<Listed> {
   const pools = new Map<string, readonly KubeObject[]>()
   for (const kind of kinds.pools) pools.set(keyOfKind(kind), await listAll(client, kind, scope))
@@ -92,7 +92,7 @@ async function readableHolds(client: Client, scope: Scope): Promise<Hold[]> {
 
 const metadataOfObject = (object: KubeObject): Metadata => metadataOf(childOf(shapeOf(object, '', []), 'metadata'))
 
-/** Who holds a lease of this name and has renewed it lately: that process runs. */
+/** The holder of a lease of this name that has renewed it lately: that process runs. */
 export async function holderOfLease(client: Client, name: string, nowMs: number): Promise<string | undefined> {
   const { items } = await client.list(leases, { fieldSelector: `metadata.name=${name}` })
   const held = items.find(({ spec }) => {

@@ -1,6 +1,6 @@
-// What the desk of Cluster API claims will do with what the in-cluster provider left, told before it does it. The desk
-// adopts what it finds by itself, so there is nothing to translate and nothing to write. The judgement is the desk's own:
-// the same `decide`, on the same caches, filled from lists instead of watches.
+// What the desk of Cluster API claims will do with what the in-cluster provider left, shown before it does it. The desk adopts
+// what it finds by itself, so there is nothing to translate and nothing to write. The verdict is the desk's own: the same
+// `decide`, on the same caches, filled from lists instead of watches.
 
 import type { Hold } from '../api/hold.ts'
 import type { IPAddress } from '../api/ip-address.ts'
@@ -9,10 +9,10 @@ import { ipamGroup, protectAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
 import { isMarkedForMove } from '../controllers/capi/moved.ts'
 import { observe, type Seen } from '../controllers/capi/observe.ts'
+import { isOwnOrUnowned, isSamePool, poolOfReport, shows } from '../controllers/capi/ownership.ts'
 import { claimOf, reportOf } from '../controllers/capi/parsed.ts'
 import { decide, type Plan } from '../controllers/capi/plan.ts'
 import { followShown, ownOf } from '../controllers/capi/shown.ts'
-import { isOursOrNobodys, isSamePool, poolOfReport, shows } from '../controllers/capi/whose.ts'
 import { type CapiWorld, createCaches, keyOfClaim } from '../controllers/capi/world.ts'
 import { othersAt } from '../controllers/office/disputes.ts'
 import { Ledger, type Showing } from '../controllers/office/ledger.ts'
@@ -46,7 +46,7 @@ export interface Forecast {
   readonly unserved: number
 }
 
-/** What is told of is what a desk of this scope serves; what decides is all that is in its view. */
+/** Verdicts are on what a desk of this scope serves; they rest on all that is in its caches. */
 export function forecast(listed: Listed, scope: Scope): Forecast {
   const world = worldOf(listed)
   const verdicts: Verdict[] = []
@@ -107,7 +107,7 @@ function judgeReport(object: KubeObject, scope: Scope, world: World): Verdict | 
       `its claim is for ${kind} ${name}, not for this pool: delete the one that is wrong`,
     )
   }
-  if (!isOursOrNobodys(report, claim, findPool(world.caches, identity))) {
+  if (!isOwnOrUnowned(report, claim, findPool(world.caches, identity))) {
     const why = 'it was made for an earlier claim of this name: Mooring removes it, and serves the claim anew'
     return refused(about, 'EarlierClaim', why)
   }
@@ -136,7 +136,7 @@ function withoutClaim(report: IPAddress, { pool, shownBy }: Pick<About, 'pool' |
     const why = 'its claim is gone: Mooring removes it, and the address is free'
     return refused(about, 'ClaimMissing', why)
   }
-  const message = 'it was made by hand and belongs to no claim: its address is given to nobody'
+  const message = 'it was made by hand and belongs to no claim: its address is given to no claim'
   return { ...about, outcome: 'left alone', reason: 'NoClaim', message }
 }
 
@@ -210,7 +210,7 @@ function whyItWaits(claim: IPAddressClaim, { cluster, pool }: Seen): Pick<Verdic
   return { reason: 'Paused', message: 'its pool is paused' }
 }
 
-/** The desk tells a claim's author nothing of others; who may list everything may know. */
+/** The desk names no other claims to a claim's author; an administrator may list everything, and may know them. */
 function rivalsText(
   claim: IPAddressClaim,
   report: IPAddress | undefined,

@@ -1,5 +1,5 @@
-// Translated pools, written. A pool that is there already is only ever told to keep more: what it keeps, and everything
-// else about it, may have been changed by people since. One that offers none of the same addresses is another pool that
+// Translated pools, written. To a pool that is there already, only addresses to keep are added: what it keeps, and everything
+// else about it, may have been changed by users since. One that offers none of the same addresses is another pool that
 // happens to have the name, and is not touched.
 
 import { parseAddressPool } from '../api/address-pool.ts'

@@ -80,7 +80,7 @@ describe('A pool of Metal3', () => {
     expect(verdicts[0]?.message).toContain(why)
   })
 
-  test('becomes several where its entries tell holders different things, and they share a space', () => {
+  test('becomes several where its entries differ in what they show to holders, and they share a space', () => {
     const entries = [
       { start: '10.0.0.10', end: '10.0.0.20' },
       { start: '10.0.1.10', end: '10.0.1.20', prefix: 26, gateway: '10.0.1.1', dnsServers: ['10.0.1.2'] },
@@ -117,7 +117,7 @@ describe('A pool of Metal3', () => {
   })
 
   test.each([
-    ['to nobody in the pool', { web: '10.9.9.9' }, 'no entry of the pool lists it'],
+    ['of an address outside of the pool', { web: '10.9.9.9' }, 'no entry of the pool lists it'],
     ['which is no address', { web: 'ten' }, 'it is no address'],
     ['and another claim has it', { db: '10.0.0.11' }, 'another claim has it'],
     ['and the claim has another', { web: '10.0.0.12' }, 'web has 10.0.0.11'],
@@ -187,7 +187,7 @@ describe('An address that Metal3 has given out', () => {
     if (reason === 'ClaimMissing') expect(pools[0]?.spec.excludedAddresses).toEqual(['10.0.0.11'])
   })
 
-  test("twice is nobody's any more", () => {
+  test('twice is kept for no claim any more', () => {
     const { pools, verdicts } = translate({
       addresses: [anAddress('10.0.0.11', 'web'), anAddress('10.0.0.11', 'db'), anAddress('10.0.0.12', 'app')],
       claims: [aClaim('web'), aClaim('db'), aClaim('app')],
@@ -215,7 +215,7 @@ describe('An address that Metal3 has given out', () => {
     expect(pools[0]?.spec.allocateReservedIPAddresses).toBe(true)
   })
 
-  test('that no promise has room for is kept from everybody', () => {
+  test('that no promise has room for is kept from all claims', () => {
     const addresses: Metal3Address[] = []
     for (let i = 0; i < 1_003; i++) addresses.push(anAddress(`10.1.${i >> 8}.${i & 255}`, `web-${i}`, 'metal3'))
     const { pools } = translate({

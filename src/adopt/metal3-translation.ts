@@ -1,6 +1,6 @@
 // From Metal3's IP address manager: each of its pools becomes an AddressPool of the same name that keeps every address
 // Metal3 has given out. An address is kept for a claim of the name that has it (`preAllocations`); where that cannot be
-// said, it is kept from everybody (`excludedAddresses`). Both stand in the object that offers the pool, so there is no
+// said, it is kept from all claims (`excludedAddresses`). Both stand in the object that offers the pool, so there is no
 // moment in which an address is offered and not yet kept.
 //
 // A claim that names Metal3's pool cannot be made to name another: what it says never changes. It has to be made anew; the
@@ -131,7 +131,7 @@ function verdictOn(one: Metal3Address, outcome: Outcome, reason: string, message
 
 // --- pools ---
 
-/** A pool in the making: entries that agree in everything a holder is told. */
+/** A pool in the making: entries that agree in all that an IPAddress shows. */
 interface Draft {
   readonly name: string
   readonly family: Family
@@ -231,7 +231,7 @@ interface Place {
 interface Bench {
   readonly pool: Metal3Pool
   readonly places: readonly Place[]
-  /** Who shows an address, by its canonical text. */
+  /** The objects that show an address, by its canonical text. */
   readonly uses: ReadonlyMap<string, readonly string[]>
   /** All by `namespace/name`. */
   readonly claims: ReadonlyMap<string, IPAddressClaim>
@@ -287,7 +287,7 @@ interface Judged {
   readonly anew?: KubeObject
 }
 
-/** Whatever is said of it, an address that a new pool lists is kept from strangers. */
+/** Whatever the verdict, an address that a new pool lists is kept from other claims. */
 function judge(one: Metal3Address, bench: Bench): Judged {
   const ip = parseIP(one.address)
   if (isMalformed(ip)) {
@@ -313,10 +313,11 @@ interface Why {
 function whyNotKept(one: Metal3Address, ip: IP, place: Place | undefined, bench: Bench): Why | undefined {
   const key = keyOfClaim(one)
   const rivals = (bench.uses.get(toIPText(ip)) ?? []).filter(other => other !== nameOf(one))
-  if (rivals.length > 0) return { reason: 'Duplicate', message: `${rivals.join(', ')} shows it too: nobody gets it` }
+  if (rivals.length > 0) return { reason: 'Duplicate', message: `${rivals.join(', ')} shows it too: no claim gets it` }
   const isClaimed = one.kind === 'metal3' ? bench.ipClaims.has(key) : bench.claims.has(key)
   if (!isClaimed) {
-    const message = one.claimName === '' ? 'it names no claim: nobody gets it' : `claim ${key} is gone: nobody gets it`
+    const message =
+      one.claimName === '' ? 'it names no claim: no claim gets it' : `claim ${key} is gone: no claim gets it`
     return { reason: 'ClaimMissing', message }
   }
   const holder = holderAt(ip, place, bench)
@@ -332,7 +333,7 @@ function whyNotKept(one: Metal3Address, ip: IP, place: Place | undefined, bench:
 function judgeIPClaim(one: Metal3Address, place: Place | undefined): Verdict {
   const message = `Mooring does not serve IPClaims: it is kept for an IPAddressClaim ${keyOfClaim(one)}`
   if (place !== undefined) return verdictOn(one, 'kept', 'Kept', message)
-  return verdictOn(one, 'left alone', 'NotOffered', 'its pool does not list it: nobody gets it')
+  return verdictOn(one, 'left alone', 'NotOffered', 'its pool does not list it: no claim gets it')
 }
 
 function judgeClaim(one: Metal3Address, ip: IP, place: Place | undefined, bench: Bench): Judged {
@@ -379,7 +380,7 @@ function whyNotOfferedText(pool: Pool, text: string) {
   return isMalformed(ip) ? undefined : whyNotOffered(pool, ip)
 }
 
-/** What the pool promises to a name is kept for it, unless somebody else has it. */
+/** What the pool promises to a name is kept for it, unless another claim has it. */
 function judgePromise(claimName: string, text: string, bench: Bench): Verdict | undefined {
   const message = whyNotPromised(claimName, text, bench)
   if (message === undefined) return undefined
@@ -410,7 +411,7 @@ function whyNotPromised(claimName: string, text: string, { places, uses }: Bench
     return undefined
   }
   excluded.push(ip)
-  return `and a pool can keep ${preAllocationsMax} addresses for somebody: nobody gets it`
+  return `and a pool can keep ${preAllocationsMax} addresses for claims: no claim gets it`
 }
 
 const nameOf = ({ kind, metadata }: Metal3Address): string => `${kind} ${metadata.namespace}/${metadata.name}`
@@ -454,7 +455,7 @@ function toNewClaim(claim: IPAddressClaim, poolName: string, address: string): K
   return object
 }
 
-/** In the order of the addresses, for people who look something up. */
+/** In the order of the addresses, for readers that look something up. */
 export function byAddress(one: Verdict, other: Verdict): number {
   if (one.pool !== other.pool) return one.pool < other.pool ? -1 : 1
   const [a, b] = [parseIP(one.address), parseIP(other.address)]

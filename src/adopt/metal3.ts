@@ -1,5 +1,5 @@
 // The objects of Metal3's IP address manager, read from what the API answers. Only what is needed to take over from it:
-// pools, who has which address, and what was promised to whom.
+// pools, which claim has which address, and which addresses are promised to which claims.
 
 import { type Metadata, metadataOf } from '../api/object.ts'
 import {

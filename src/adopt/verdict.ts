@@ -1,19 +1,19 @@
-// What becomes of one address that another provider gave out, said once for every way of printing it.
+// What becomes of one address that another provider gave out, in one form for every way of printing it.
 
 export type Outcome =
   /** Mooring takes it over as it is, or has done so. */
   | 'adopted'
-  /** Nothing happens to it until somebody lets it go on: its claim, pool or Cluster is paused or absent. */
+  /** Nothing happens to it until an administrator lets it go on: its claim, pool or Cluster is paused or absent. */
   | 'waits'
   /** Its claim is on its way out; Mooring releases it. */
   | 'leaves'
-  /** It is nobody's to adopt: Mooring leaves it alone, and gives its address to nobody. */
+  /** No claim has it: Mooring leaves it alone, and gives its address to no claim. */
   | 'left alone'
   /** The translated pool keeps it for a claim of the same name. */
   | 'kept'
   /** As above, and the claim has to be made anew to have it from Mooring. */
   | 'recreate'
-  /** Somebody has to look at it; `message` says why. */
+  /** The administrator has to look at it; `message` says why. */
   | 'refused'
 
 export interface Verdict {
@@ -33,7 +33,7 @@ export interface Verdict {
 
 export const isRefused = ({ outcome }: Verdict): boolean => outcome === 'refused'
 
-/** How many there are of each, in the order of the list above; outcomes that nobody has are left out. */
+/** How many there are of each, in the order of the list above; outcomes without any are left out. */
 export function countOutcomes(verdicts: readonly Verdict[]): Partial<Record<Outcome, number>> {
   const order: readonly Outcome[] = ['adopted', 'kept', 'recreate', 'waits', 'leaves', 'left alone', 'refused']
   const counts: Partial<Record<Outcome, number>> = {}

@@ -77,7 +77,7 @@ export interface AddressPool {
   readonly kind: VersionedKind
   readonly metadata: Metadata
   readonly spec: AddressPoolSpec
-  /** `status.space`, as it stands there: anyone who may write the status may have written it. */
+  /** `status.space`, as it stands there: any user that may write the status may have written it. */
   readonly spaceGiven: string
 }
 

@@ -17,7 +17,7 @@ export interface HoldSpec extends Holder {
   readonly ip: IP
   /** How many bits of the address are held: all of them, or those of a prefix. */
   readonly bits: number
-  /** The card that uses the address, where it is known. It is told, and locks nothing: for that there is MACHold. */
+  /** The card that uses the address, where it is known. For readers: it locks nothing, for that there is MACHold. */
   readonly mac?: MACText
 }
 

@@ -65,7 +65,7 @@ describe('a pool written in v1alpha1', () => {
     expect(up(seen).spec).toEqual({ addresses: ['1.1.1.1-1.1.1.254'], prefix: 24, ...newer })
   })
 
-  test('is not misled by an annotation that somebody edited', () => {
+  test('is not misled by an annotation that a user edited', () => {
     const object = old({ addresses: ['1.1.1.7'], prefix: 24 }, { 'cluster.x-k8s.io/conversion-data': '{"spec":7' })
     expect(down({ ...object, apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2' }).spec).toEqual(object.spec)
   })

@@ -1,6 +1,5 @@
-// IPAddressClaim of Cluster API: a wish for an address of a pool. v1beta2 is what we speak where it is served;
-// v1beta1 says the same with its conditions in other places. Both become one shape here, and a status goes out in the
-// words of the version it came in.
+// IPAddressClaim of Cluster API: a wish for an address of a pool. v1beta2 is used where it is served; v1beta1 has its conditions
+// in other places. Both become one shape here, and a status is written in the fields of the version it came in.
 
 import type { Malformed } from '../ip/malformed.ts'
 import { addressPoolKind, clusterAddressPoolKind } from './address-pool.ts'
@@ -124,9 +123,8 @@ export interface ClaimStatus {
 }
 
 /**
- * The fields of `status` that are ours, in the words of the version. The same condition is also said the old way, because
- * that is the only one older consumers look at: they read v1beta1 and see there what v1beta2 calls deprecated; in the old way
- * a False needs a severity.
+ * The fields of `status` that are ours, in the form of the version. The same condition is also written in the deprecated form,
+ * because older consumers, which read v1beta1, look at no other; in that form a False needs a severity.
  */
 export function toClaimStatus({ addressName, conditions }: ClaimStatus, version: IPAMVersion) {
   const addressRef = addressName === '' ? {} : { addressRef: { name: addressName } }

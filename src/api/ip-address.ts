@@ -102,8 +102,8 @@ export function toIPAddressObject(claim: IPAddressClaim, pool: Pool, address: st
 
 /**
  * The owners of a report: those it has, then its claim (the controller), then its pool. References to the same claim or
- * pool are refreshed where they stand; those of strangers stay. Where a stranger is the controller already, the claim
- * is an owner like others, for an object has one controller at most.
+ * pool are refreshed where they stand; other owners stay. Where another owner is the controller already, the claim is an
+ * owner like others, for an object has one controller at most.
  */
 export function withOwners(existing: readonly OwnerReference[], claim: IPAddressClaim, pool: Pool): OwnerReference[] {
   const ofClaim: OwnerReference = {

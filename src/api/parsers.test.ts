@@ -136,7 +136,7 @@ describe('a claim', () => {
     expect(aClaim({}, { annotations }).requested).toBe(requested)
   })
 
-  test('says its status in the words of the version it came in', () => {
+  test('writes its status in the fields of the version it came in', () => {
     const condition = {
       type: 'Ready',
       status: 'False',
@@ -224,7 +224,7 @@ describe('a report', () => {
     expect(toSubnetText({ prefix: 24, gateway: '' })).toBe('24')
   })
 
-  test('keeps the owners of strangers in front and refreshes its own where they stand', () => {
+  test('keeps other owners in front and refreshes its own where they stand', () => {
     expect(withOwners([stranger], aClaim(), pool)).toEqual([stranger, ofClaim, ofPool])
     const outdated = { ...ofPool, apiVersion: 'ipam.cluster.x-k8s.io/v1alpha1', uid: 'p-0' }
     expect(withOwners([outdated, stranger], aClaim(), pool)).toEqual([ofPool, stranger, ofClaim])

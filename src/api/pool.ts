@@ -48,7 +48,7 @@ export interface Pool {
   readonly gatewayText: string
   /** The network, broadcast and subnet-router addresses are given out too. */
   readonly givesReserved: boolean
-  /** Where whole prefixes are given out, the gateway is told and blocks nothing. */
+  /** Where whole prefixes are given out, the gateway is shown to holders and blocks nothing. */
   readonly givesGateway: boolean
   readonly strategy: Strategy
   readonly quarantineSeconds: number

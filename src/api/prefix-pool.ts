@@ -1,5 +1,5 @@
-// InClusterPrefixPool and GlobalInClusterPrefixPool: pools whose claims get a whole prefix. Its gateway is told to the
-// holders and blocks nothing. IPv4 prefixes work too: there is no reason for them not to.
+// InClusterPrefixPool and GlobalInClusterPrefixPool: pools whose claims get a whole prefix. The gateway is shown to holders
+// and blocks nothing. IPv4 prefixes work too: there is no reason for them not to.
 
 import { bitsOf } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'

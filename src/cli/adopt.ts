@@ -140,12 +140,12 @@ async function goBack({ client, nowMs, ownLease }: AdoptTools, options: AdoptOpt
   return { verdicts: plan.verdicts, objects: [], remarks: [`${traces} ${dryRun ? 'would be' : 'were'} removed.`] }
 }
 
-async function refuseWhileRunning(client: Client, lease: string, nowMs: number, who: string): Promise<void> {
+async function refuseWhileRunning(client: Client, lease: string, nowMs: number, provider: string): Promise<void> {
   const holder = await holderOfLease(client, lease, nowMs)
   if (holder === undefined) return
   throw new Failure(
     exitCodes.environment,
-    `${who} runs: ${holder} has renewed the lease ${lease} lately`,
+    `${provider} runs: ${holder} has renewed the lease ${lease} lately`,
     'Stop it first, and wait half a minute: two providers at once may give out one address twice.',
   )
 }

@@ -141,7 +141,7 @@ describe('mooring up, where it cannot', () => {
     expect(code).toBe(3)
   })
 
-  test('refuses data of somebody else, and leaves it alone', async () => {
+  test('refuses data of another program, and leaves it alone', async () => {
     const data = join(home, 'foreign')
     mkdirSync(join(data, 'store'), { recursive: true })
     writeFileSync(join(data, 'store', 'data.mdb'), 'this is not ours '.repeat(1_000))
@@ -224,7 +224,7 @@ describe('mooring up, stopped and started', () => {
 })
 
 describe('mooring controller', () => {
-  test('one that is killed is followed by the other, one that lost its lease ends with 3, one that is told to with 0', async () => {
+  test('one that is killed is followed by the other, one that lost its lease ends with 3, one that is stopped with 0', async () => {
     // With its own desks, for the sake of the kinds they install.
     const { kubeconfig } = await untilReady(up(join(home, 'controlled'), '--desks', 'capi'))
     const replica = () =>
@@ -271,7 +271,7 @@ describe('mooring controller', () => {
   test.each([
     [['--leader-elct'], '(Did you mean --leader-elect?)'],
     [['--desks', 'none'], '--desks does not know "none"'],
-    [['--profiling', '--insecure-diagnostics'], 'would let anybody slow this process down'],
+    [['--profiling', '--insecure-diagnostics'], 'would let any client slow this process down'],
     [['--leader-elect-renew-deadline=20s'], 'must grow in this order'],
     [['--tls-min-version=VersionSSL3'], '--tls-min-version is "VersionSSL3"'],
   ])('refuses %j as a mistake of usage', async (args, message) => {

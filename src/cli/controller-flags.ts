@@ -1,5 +1,5 @@
-// The flags of `mooring controller`. Names and defaults are those that clusterctl, the Cluster API operator and people who
-// ran the reference provider write: whatever they inject is understood here, or refused with a sentence, never a riddle.
+// The flags of `mooring controller`. Names and defaults are those that clusterctl, the Cluster API operator and users of the
+// reference provider write: whatever they inject is understood here, or refused with a sentence that says what to do.
 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -103,10 +103,10 @@ export const flags: readonly Flag[] = [
   { flag: '--webhook-key-name <file>', about: 'its key, in that directory', default: 'tls.key' },
   {
     flag: '--diagnostics-address <host:port>',
-    about: 'where /metrics is served, over HTTPS, to whom the cluster allows it; 0 for nowhere',
+    about: 'where /metrics is served, over HTTPS, to users with the permission; 0 for nowhere',
     default: ':8443',
   },
-  isTrue('--insecure-diagnostics', 'serve /metrics over plain HTTP, to anybody'),
+  isTrue('--insecure-diagnostics', 'serve /metrics over plain HTTP, to every client'),
   isTrue('--profiling', 'also serve /debug/pprof/profile and /debug/pprof/heap on the diagnostics address'),
   {
     flag: '--tls-min-version <version>',
@@ -133,7 +133,7 @@ export const flags: readonly Flag[] = [
   },
 ]
 
-/** What others inject and what it comes to here. They are taken, so that no installation fails because of them. */
+/** Flags that other tools inject, and what they come to here. Accepted, so that no installation fails because of them. */
 export const foreignFlags: readonly { readonly flag: string; readonly why: string }[] = [
   { flag: '--sync-period <duration>', why: 'nothing is looked at again because time went by' },
   { flag: '--max-concurrent-reconciles <number>', why: 'claims of different pools never wait for each other' },

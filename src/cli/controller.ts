@@ -2,7 +2,7 @@
 // health, takes part in the election, and begins passes when it leads. A process that loses its lease ends, and is started
 // anew by its Deployment: nothing of an earlier life is carried on.
 //
-//   connected --> checked --> elected --> working --told to stop--> passes end, lease given back, ended
+//   connected --> checked --> elected --> working --stopped--> passes end, lease given back, ended
 //                    |           '- webhooks are answered from the moment the caches are filled, leader or not
 //                    '- something that a desk needs is missing: logged, the desk waits, asked again every few seconds
 //
@@ -151,7 +151,7 @@ interface Parts {
   readonly undo: (() => Promise<void> | void)[]
 }
 
-/** Until it is told to stop; what is undone after it waits for its end. */
+/** Runs until it is stopped; what is undone after it waits for its end. */
 function runInBackground(undo: Parts['undo'], run: (signal: AbortSignal) => Promise<void>): void {
   const stop = new AbortController()
   const running = run(stop.signal)

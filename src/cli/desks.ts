@@ -12,7 +12,7 @@ export const desksHelp: string = table.map(({ name, about }) => `${name} (${abou
 export interface ParseDesksOptions {
   /** `none` is for `mooring up`: the API server alone. */
   readonly isNoneAllowed?: boolean
-  /** Which desks there are: those of the table, unless told otherwise. */
+  /** Which desks there are: by default those of the table. */
   readonly desks?: readonly Pick<Desk, 'name'>[]
 }
 

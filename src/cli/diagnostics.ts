@@ -1,5 +1,5 @@
-// Metrics, and profiles where they were asked for. Over HTTPS with a certificate of its own making, and only for readers whom
-// the cluster allows it; or over plain HTTP, metrics alone, for anybody.
+// Metrics, and profiles where they were asked for. Over HTTPS with a certificate of its own making, and only for users with the
+// permission; or over plain HTTP, metrics alone, for every client.
 
 import { issueCA, issueServerCertificate } from '../apiserver/certificates/issue.ts'
 import type { Client } from '../kube/client.ts'
@@ -49,7 +49,7 @@ export function refuseOpenProfiles(isInsecure: boolean, isProfiling: boolean): v
   if (!isInsecure || !isProfiling) return
   throw new Failure(
     exitCodes.usage,
-    '--profiling with --insecure-diagnostics would let anybody slow this process down and look into it',
+    '--profiling with --insecure-diagnostics would let any client slow this process down and look into it',
     'Leave one of the two out.',
   )
 }
@@ -68,7 +68,7 @@ const refusals: Readonly<Record<'unknown' | 'forbidden', Page>> = {
 
 const day = 24 * 60 * 60 * 1000
 
-/** Nobody can check it, for nobody was told of its authority; it keeps tokens from being read on their way. */
+/** No client can check it, for no client knows its authority; it keeps tokens from being read on their way. */
 function ownCertificate(clock: Clock): { cert: string; key: string } {
   const now = clock.now()
   const lifetime = { notBefore: new Date(now - day), notAfter: new Date(now + 3650 * day) }

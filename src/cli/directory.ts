@@ -26,7 +26,7 @@ async function makeFrom(path: string): Promise<void> {
   }
   for (const one of missing.reverse()) {
     await mkdir(one, { mode: 0o700 }).catch((error: unknown) => {
-      // Somebody else may make it too.
+      // Another process may make it too.
       if (!isErrno(error, 'EEXIST')) throw error
     })
   }

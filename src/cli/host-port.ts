@@ -14,7 +14,7 @@ export function parseHostPort(flag: string, text: string): HostPort {
   return address
 }
 
-/** As above, and `:8081` for every address of the machine, as programs in pods are told. The host is empty then. */
+/** As above, and `:8081` for every address of the machine, as manifests of pods write it. The host is empty then. */
 export function parseBindAddress(flag: string, text: string): HostPort {
   const colon = text.lastIndexOf(':')
   const host = text.slice(0, Math.max(colon, 0)).replace(/^\[(.*)\]$/, '$1')

@@ -1,4 +1,4 @@
-// A look into the running process: where its time goes, and what its memory holds. Costs nothing until somebody asks.
+// A look into the running process: where its time goes, and what its memory holds. Costs nothing until a request asks for it.
 
 import { Session } from 'node:inspector/promises'
 import { getHeapSpaceStatistics, getHeapStatistics } from 'node:v8'

@@ -1,5 +1,5 @@
-// Who may read diagnostics: whoever the cluster says may `get` that path. The bearer's token is shown to the API server, which
-// says whose it is, and then asked whether they may; nothing is decided here.
+// Which users may read diagnostics: those that have the permission to `get` that path. The API server is asked for the user of
+// the bearer token (TokenReview), and whether that user may (SubjectAccessReview); nothing is decided here.
 
 import { createHash } from 'node:crypto'
 import type { Client } from '../kube/client.ts'
@@ -48,7 +48,7 @@ const accessReviews = defineKind<AccessReview>({
   namespaced: false,
 })
 
-/** A yes is believed for so long: whoever collects metrics comes every few seconds. A no is asked about again. */
+/** A yes is kept for so long: Prometheus scrapes every few seconds. A no is asked about again. */
 const believedMs = 30_000
 const believedMax = 100
 
@@ -61,7 +61,7 @@ export function createReaders({ client, clock }: ReadersOptions): Readers {
     // The token itself is not kept.
     const key = `${createHash('sha256').update(token).digest('hex')} ${path}`
     if ((allowedUntilMs.get(key) ?? 0) > clock.monotonicMs()) return 'allowed'
-    const user = await whose(client, token)
+    const user = await userOf(client, token)
     if (user === undefined) return 'unknown'
     if (!(await mayGet(client, user, path))) return 'forbidden'
     if (allowedUntilMs.size >= believedMax) allowedUntilMs.clear()
@@ -70,7 +70,7 @@ export function createReaders({ client, clock }: ReadersOptions): Readers {
   }
 }
 
-async function whose(client: ReadersOptions['client'], token: string): Promise<User | undefined> {
+async function userOf(client: ReadersOptions['client'], token: string): Promise<User | undefined> {
   const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: {}, spec: { token } }
   const { status } = await client.create(tokenReviews, review)
   return status?.authenticated === true ? (status.user ?? {}) : undefined

@@ -57,13 +57,13 @@ describe('the pages', () => {
     expect(page('/readyz')).toEqual({ body: 'ok\ndesk vm waits: buoys is not installed\n' })
   })
 
-  test('of one desk tell whether it works', () => {
+  test('of one desk say whether it works', () => {
     expect(page('/readyz/capi')).toEqual({ body: 'ok' })
     expect(page('/readyz/vm')).toEqual({ status: 503, body: 'buoys is not installed\n' })
     expect(page('/readyz/nonsense')).toBeUndefined()
   })
 
-  test('tell that the process is alive, whatever it lacks', () => {
+  test('say that the process is alive, whatever it lacks', () => {
     expect([page('/healthz'), page('/livez')]).toEqual([{ body: 'ok' }, { body: 'ok' }])
   })
 })

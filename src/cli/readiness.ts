@@ -1,4 +1,4 @@
-// Whether the process is ready, and which of its desks work: as `/readyz` tells it, and `/readyz/<desk>` for one desk.
+// Whether the process is ready, and which of its desks work: the answers of `/readyz`, and of `/readyz/<desk>` for one desk.
 //
 // One desk that waits does not make the process unready: it would take the webhooks of all the others out of service. So a
 // process is ready when the office has what it needs, and one desk too. A desk whose kinds are not installed has no fault: the

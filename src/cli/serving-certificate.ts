@@ -28,7 +28,7 @@ export interface CertificateFiles {
   follow(signal: AbortSignal): Promise<void>
 }
 
-/** Two small files: looking is cheaper than being told by some file systems and not by others. */
+/** Two small files: to read them again is cheap, and not all file systems have change events. */
 const lookMs = 2_000
 const lookWhileMissingMs = 500
 
@@ -96,7 +96,7 @@ function read(
     if (!parsed.checkPrivateKey(createPrivateKey(key))) {
       return { problem: `${paths.key} is not the key of ${paths.certificate}` }
     }
-    // Served all the same: whoever asks says so in their own words.
+    // Served all the same: the API server reports it in its own error.
     if (Date.parse(parsed.validTo) <= nowMs) {
       return { certificate: { certificate, key }, problem: `${paths.certificate} ended on ${parsed.validTo}` }
     }

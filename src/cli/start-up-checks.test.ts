@@ -111,7 +111,7 @@ describe('checks at the start', () => {
     expect(hasPassed).toBe(true)
   })
 
-  test('a permission that is only missed is told as an error, and does not hold anything up', async () => {
+  test('a permission that is not needed is logged as an error, and does not hold anything up', async () => {
     const { checks, lines, allowed } = aCluster()
     allowed.delete('create events')
     await settle()
@@ -146,7 +146,7 @@ describe('checks at the start', () => {
     expect(levels(lines)).toContain('error: the API server does not say what is there')
   })
 
-  test('end when they are told to, and whoever waits for them learns why', async () => {
+  test('end when they are stopped, and a caller that waits for them gets the reason', async () => {
     const { checks, stop, running, clock, served } = aCluster()
     served.delete('holds')
     await settle()

@@ -176,7 +176,7 @@ export class StartUpChecks {
     }
     const wasLacking = this.#lacks === undefined || this.#lacks.some(({ isNeeded }) => isNeeded)
     this.#lacks = lacks
-    this.#changed.tell()
+    this.#changed.resolve()
     if (wasLacking && !lacks.some(({ isNeeded }) => isNeeded))
       log.info('every kind and permission that is needed is there')
   }

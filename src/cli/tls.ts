@@ -1,4 +1,4 @@
-// How TLS is spoken, in the words of flags that Go programs have: versions and cipher suites by their IANA names.
+// Versions and cipher suites of TLS, by the names that flags of Go programs take: those of IANA.
 
 import { getCiphers, type SecureVersion } from 'node:tls'
 import { exitCodes, Failure } from './failure.ts'

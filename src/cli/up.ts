@@ -1,5 +1,5 @@
 // `mooring up`: a Kubernetes API on this machine. Opens the data, brings up the API server, writes a kubeconfig, says
-// when it is ready, and stops cleanly when told to.
+// when it is ready, and stops cleanly on a signal.
 
 import { randomUUID } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'

@@ -35,7 +35,7 @@ export interface AssembleOptions {
   /** Names of the desks that work. */
   readonly on: readonly string[]
   readonly metrics?: Metrics | undefined
-  /** Everything, unless told otherwise. */
+  /** Everything by default. */
   readonly scope?: Scope
   /** What the passes of every desk wait for, besides complete caches: to be the leader. */
   readonly admitted?: (signal: AbortSignal) => Promise<void>

@@ -79,7 +79,7 @@ export function subresource({ group, plural, namespaced }: Resource, name: strin
   return { group, plural: `${plural}/${name}`, namespaced }
 }
 
-/** One RBAC rule speaks of one group, and of kinds with namespaces or of kinds without. */
+/** One RBAC rule has one group, and kinds with namespaces or kinds without. */
 export function byRule<R extends Resource>(kinds: readonly R[]): R[][] {
   const together = new Map<string, R[]>()
   for (const kind of kinds) {

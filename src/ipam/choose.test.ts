@@ -54,50 +54,50 @@ function holding(pool: Pool, ...addresses: string[]): SpaceIndex {
   return index
 }
 
-const said = (choice: Choice): string =>
+const outcomeOf = (choice: Choice): string =>
   choice.kind === 'refused' ? choice.reason : `${choice.kind} ${toIPText(choice.ip)}`
 
 describe('a claim that asks for nothing in particular', () => {
   const pool = aPool({ addresses: ['10.0.0.0/29'], prefix: 29, gateway: '10.0.0.1' })
 
   test('gets the lowest address that is neither reserved nor the gateway', () => {
-    expect(said(choose(pool, new SpaceIndex(), aWish()))).toBe('take 10.0.0.2')
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish()))).toBe('take 10.0.0.2')
   })
 
   test('gets the lowest free one, whatever the order of the list', () => {
     const listed = aPool({ addresses: ['10.0.0.3', '10.0.0.2'], prefix: 24 })
-    expect(said(choose(listed, new SpaceIndex(), aWish()))).toBe('take 10.0.0.2')
-    expect(said(choose(listed, holding(listed, '10.0.0.2'), aWish()))).toBe('take 10.0.0.3')
+    expect(outcomeOf(choose(listed, new SpaceIndex(), aWish()))).toBe('take 10.0.0.2')
+    expect(outcomeOf(choose(listed, holding(listed, '10.0.0.2'), aWish()))).toBe('take 10.0.0.3')
   })
 
-  test('is told that none is left, in the words that people already search their logs for', () => {
+  test('reads that none is left, in the words that users already search their logs for', () => {
     const full = holding(pool, '10.0.0.2', '10.0.0.3', '10.0.0.4', '10.0.0.5', '10.0.0.6')
     const choice = choose(pool, full, aWish())
-    expect(said(choice)).toBe('PoolExhausted')
+    expect(outcomeOf(choice)).toBe('PoolExhausted')
     expect(choice).toMatchObject({ message: expect.stringContaining('no address available') })
   })
 
-  test('finds the address it left in quarantine, and a stranger does not get it', () => {
+  test('finds the address it left in quarantine, and another claim does not get it', () => {
     const index = new SpaceIndex()
     index.put(aHold(pool, '10.0.0.4', { claim: claimOf('web'), state: 'quarantined' }))
     index.put(aHold(pool, '10.0.0.2', { state: 'quarantined' }))
-    expect(said(choose(pool, index, aWish()))).toBe('retake 10.0.0.4')
-    expect(said(choose(pool, index, aWish({ claim: claimOf('new') })))).toBe('take 10.0.0.3')
+    expect(outcomeOf(choose(pool, index, aWish()))).toBe('retake 10.0.0.4')
+    expect(outcomeOf(choose(pool, index, aWish({ claim: claimOf('new') })))).toBe('take 10.0.0.3')
   })
 
   test('finds the address that its machine had under a claim of another name', () => {
     const machine = { apiGroup: 'cluster.x-k8s.io', kind: 'Machine', namespace: 'default', name: 'm-1' }
     const index = new SpaceIndex()
     index.put(aHold(pool, '10.0.0.5', { owner: machine, state: 'quarantined' }))
-    expect(said(choose(pool, index, aWish({ owner: machine })))).toBe('retake 10.0.0.5')
+    expect(outcomeOf(choose(pool, index, aWish({ owner: machine })))).toBe('retake 10.0.0.5')
   })
 
   test('does not get back what has been excluded or is being drained meanwhile', () => {
     const index = new SpaceIndex()
     index.put(aHold(pool, '10.0.0.4', { claim: claimOf('web'), state: 'quarantined' }))
     const spec = { addresses: ['10.0.0.0/29'], prefix: 29 }
-    expect(said(choose(aPool({ ...spec, excludedAddresses: ['10.0.0.4'] }), index, aWish()))).toBe('take 10.0.0.1')
-    expect(said(choose(aPool({ ...spec, draining: ['10.0.0.4-10.0.0.6'] }), index, aWish()))).toBe('take 10.0.0.1')
+    expect(outcomeOf(choose(aPool({ ...spec, excludedAddresses: ['10.0.0.4'] }), index, aWish()))).toBe('take 10.0.0.1')
+    expect(outcomeOf(choose(aPool({ ...spec, draining: ['10.0.0.4-10.0.0.6'] }), index, aWish()))).toBe('take 10.0.0.1')
   })
 })
 
@@ -130,32 +130,32 @@ describe('a claim that asks for an address', () => {
     ['not-a-valid-ip', 'NotAnAddress'],
     ['10.0.0.020', 'NotAnAddress'],
   ])('%s: %s', (requested, outcome) => {
-    expect(said(choose(pool, index, aWish({ requested })))).toBe(outcome)
+    expect(outcomeOf(choose(pool, index, aWish({ requested })))).toBe(outcome)
   })
 
-  test('never learns who else holds it', () => {
+  test('never learns which other claim holds it', () => {
     const choice = choose(pool, index, aWish({ requested: '10.0.0.9' }))
     expect(JSON.stringify(choice)).not.toContain('neighbour')
   })
 
   test('gets what the pool keeps for it, by name or by namespace and name', () => {
-    expect(said(choose(pool, index, aWish({ keptFor: ['any/db-0', 'db-0'] })))).toBe('take 10.0.0.50')
-    expect(said(choose(pool, index, aWish({ keptFor: ['prod/db-1', 'db-1'] })))).toBe('take 10.0.0.51')
-    expect(said(choose(pool, index, aWish({ claim: claimOf('new'), keptFor: ['dev/db-1', 'db-1'] })))).toBe(
+    expect(outcomeOf(choose(pool, index, aWish({ keptFor: ['any/db-0', 'db-0'] })))).toBe('take 10.0.0.50')
+    expect(outcomeOf(choose(pool, index, aWish({ keptFor: ['prod/db-1', 'db-1'] })))).toBe('take 10.0.0.51')
+    expect(outcomeOf(choose(pool, index, aWish({ claim: claimOf('new'), keptFor: ['dev/db-1', 'db-1'] })))).toBe(
       'take 10.0.0.2',
     )
   })
 
   test('gets what is kept under the first of its keys that has something', () => {
-    expect(said(choose(pool, index, aWish({ keptFor: ['02:00:5e:10:00:01', 'prod/db-1', 'db-0'] })))).toBe(
+    expect(outcomeOf(choose(pool, index, aWish({ keptFor: ['02:00:5e:10:00:01', 'prod/db-1', 'db-0'] })))).toBe(
       'take 10.0.0.51',
     )
   })
 
   test('may ask for exactly what is kept for it, in any spelling, and for nothing else', () => {
     const v6 = aPool({ addresses: ['2001:db8::/64'], prefix: 64, preAllocations: { web: '2001:db8::0005' } })
-    expect(said(choose(v6, new SpaceIndex(), aWish({ requested: '2001:DB8:0::5' })))).toBe('take 2001:db8::5')
-    expect(said(choose(v6, new SpaceIndex(), aWish({ requested: '2001:db8::6' })))).toBe('RequestsConflict')
+    expect(outcomeOf(choose(v6, new SpaceIndex(), aWish({ requested: '2001:DB8:0::5' })))).toBe('take 2001:db8::5')
+    expect(outcomeOf(choose(v6, new SpaceIndex(), aWish({ requested: '2001:db8::6' })))).toBe('RequestsConflict')
   })
 })
 
@@ -169,10 +169,10 @@ describe('a claim that may not', () => {
     ['NamespaceNotAllowed', aPool({ ...spec, allowedNamespaces: { matchLabels: { team: 'blue' } } })],
     ['QuotaReached', aPool({ ...spec, quota: { perNamespace: 1 } })],
     ['QuotaReached', aPool({ ...spec, quota: { perCluster: 1 } })],
-  ])('is told %s', (reason, pool) => {
+  ])('is refused with %s', (reason, pool) => {
     const index = new SpaceIndex()
     index.put(aHold(pool, '10.0.0.9', { claim: { ...clusterClaim, name: 'first' } }))
-    expect(said(choose(pool, index, aWish({ claim: clusterClaim })))).toBe(reason)
+    expect(outcomeOf(choose(pool, index, aWish({ claim: clusterClaim })))).toBe(reason)
   })
 
   test('reads how much its namespace may hold', () => {
@@ -186,7 +186,7 @@ describe('a claim that may not', () => {
 
   test('waits while it is not decided which space its pool is in', () => {
     const pool = aPool({ ...spec, space: 'blue' }, { kind: 'AddressPool', metadata: { namespace: 'default' } })
-    expect(said(choose(pool, new SpaceIndex(), aWish()))).toBe('SpaceUndecided')
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish()))).toBe('SpaceUndecided')
   })
 
   test('is not counted against what others hold', () => {
@@ -194,35 +194,37 @@ describe('a claim that may not', () => {
     const index = new SpaceIndex()
     index.put(aHold(pool, '10.0.0.9', { claim: { ...clusterClaim, namespace: 'prod' } }))
     index.put(aHold(pool, '10.0.0.10', { claim: clusterClaim, state: 'quarantined' }))
-    expect(said(choose(pool, index, aWish({ claim: { ...clusterClaim, name: 'new' } })))).toBe('take 10.0.0.1')
+    expect(outcomeOf(choose(pool, index, aWish({ claim: { ...clusterClaim, name: 'new' } })))).toBe('take 10.0.0.1')
   })
 
   test('gets in once its namespace carries the label', () => {
     const pool = aPool({ ...spec, allowedNamespaces: { matchLabels: { team: 'blue' } } })
-    expect(said(choose(pool, new SpaceIndex(), aWish({ namespaceLabels: { team: 'blue' } })))).toBe('take 10.0.0.1')
-    expect(said(choose(pool, new SpaceIndex(), aWish({ namespaceLabels: undefined })))).toBe('NamespaceNotAllowed')
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish({ namespaceLabels: { team: 'blue' } })))).toBe(
+      'take 10.0.0.1',
+    )
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish({ namespaceLabels: undefined })))).toBe('NamespaceNotAllowed')
   })
 })
 
 describe('a pool with a strategy', () => {
   test('random begins anywhere and finds the last free one', () => {
     const pool = aPool({ addresses: ['10.0.0.1-10.0.0.4'], prefix: 24, strategy: 'random' })
-    expect(said(choose(pool, new SpaceIndex(), aWish({ random: 0.5 })))).toBe('take 10.0.0.3')
-    expect(said(choose(pool, new SpaceIndex(), aWish({ random: 1 - 2 ** -53 })))).toBe('take 10.0.0.4')
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish({ random: 0.5 })))).toBe('take 10.0.0.3')
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish({ random: 1 - 2 ** -53 })))).toBe('take 10.0.0.4')
     const nearlyFull = holding(pool, '10.0.0.2', '10.0.0.3', '10.0.0.4')
-    expect(said(choose(pool, nearlyFull, aWish({ random: 0.9 })))).toBe('take 10.0.0.1')
+    expect(outcomeOf(choose(pool, nearlyFull, aWish({ random: 0.9 })))).toBe('take 10.0.0.1')
   })
 
-  test('least recently used prefers what nobody had, then what was given back longest ago', () => {
+  test('least recently used prefers what no claim had, then what was given back longest ago', () => {
     const pool = aPool({ addresses: ['10.0.0.1-10.0.0.3'], prefix: 24, strategy: 'leastRecentlyUsed' })
     const index = holding(pool, '10.0.0.1', '10.0.0.2')
     index.remove({ ip: ip('10.0.0.2'), bits: 32 }, 1_000)
     index.remove({ ip: ip('10.0.0.1'), bits: 32 }, 2_000)
-    expect(said(choose(pool, index, aWish()))).toBe('take 10.0.0.3')
+    expect(outcomeOf(choose(pool, index, aWish()))).toBe('take 10.0.0.3')
     index.put(aHold(pool, '10.0.0.3'))
-    expect(said(choose(pool, index, aWish()))).toBe('take 10.0.0.2')
+    expect(outcomeOf(choose(pool, index, aWish()))).toBe('take 10.0.0.2')
     index.put(aHold(pool, '10.0.0.2'))
-    expect(said(choose(pool, index, aWish()))).toBe('take 10.0.0.1')
+    expect(outcomeOf(choose(pool, index, aWish()))).toBe('take 10.0.0.1')
   })
 })
 
@@ -230,21 +232,21 @@ describe('a pool of prefixes', () => {
   const pool = aPrefixPool({ prefixes: ['fd00::/62'], gateway: 'fd00::1' })
 
   test('gives the lowest free one, the first included', () => {
-    expect(said(choose(pool, new SpaceIndex(), aWish()))).toBe('take fd00::')
-    expect(said(choose(pool, holding(pool, 'fd00::'), aWish()))).toBe('take fd00:0:0:1::')
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish()))).toBe('take fd00::')
+    expect(outcomeOf(choose(pool, holding(pool, 'fd00::'), aWish()))).toBe('take fd00:0:0:1::')
   })
 
   test('takes a request as its first address or as a CIDR', () => {
-    expect(said(choose(pool, new SpaceIndex(), aWish({ requested: 'fd00:0:0:2::' })))).toBe('take fd00:0:0:2::')
-    expect(said(choose(pool, new SpaceIndex(), aWish({ requested: 'fd00:0:0:2::/64' })))).toBe('take fd00:0:0:2::')
-    expect(said(choose(pool, new SpaceIndex(), aWish({ requested: 'fd00:0:0:2::/63' })))).toBe('NotCanonical')
-    expect(said(choose(pool, new SpaceIndex(), aWish({ requested: 'fd00:0:0:2::7' })))).toBe('NotCanonical')
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish({ requested: 'fd00:0:0:2::' })))).toBe('take fd00:0:0:2::')
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish({ requested: 'fd00:0:0:2::/64' })))).toBe('take fd00:0:0:2::')
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish({ requested: 'fd00:0:0:2::/63' })))).toBe('NotCanonical')
+    expect(outcomeOf(choose(pool, new SpaceIndex(), aWish({ requested: 'fd00:0:0:2::7' })))).toBe('NotCanonical')
   })
 
   test('steps over what holds of another length cover', () => {
     const index = new SpaceIndex()
     index.put({ ...aHold(pool, 'fd00::'), bits: 63 })
     index.put({ ...aHold(pool, 'fd00:0:0:2::7'), bits: 128 })
-    expect(said(choose(pool, index, aWish()))).toBe('take fd00:0:0:3::')
+    expect(outcomeOf(choose(pool, index, aWish()))).toBe('take fd00:0:0:3::')
   })
 })

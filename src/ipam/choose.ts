@@ -3,10 +3,10 @@
 //
 //   whether the claim may have anything      permit.ts
 //   the address kept for it, or asked for    that one or none: something else would not be what was asked for
-//   what it left in quarantine               so that a claim, or whom it serves, finds its own address again
+//   what it left in quarantine               so that a claim, or its owner, finds its own address again
 //   the pool's strategy
 //
-// Never proposed to a stranger: what is held, quarantined, excluded, reserved, the gateway, kept for another, draining.
+// Never proposed to another claim: what is held, quarantined, excluded, reserved, the gateway, kept for a claim, draining.
 
 import type { Identity } from '../api/object.ts'
 import type { Pool, Strategy } from '../api/pool.ts'
@@ -22,7 +22,7 @@ import type { Block, SpaceIndex } from './space-index.ts'
 import { parseWish } from './wish.ts'
 
 export interface Wish extends Applicant {
-  /** Whom the claim serves, where that is known and outlives the claim. */
+  /** The object that the claim serves, where it is known and outlives the claim. */
   readonly owner: Identity | undefined
   /**
    * The keys under which the pool's reservations may be kept for this claim, the first that has one counts: its name, with or

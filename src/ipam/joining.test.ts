@@ -7,7 +7,7 @@ import { decideSpace, type SpaceMember } from './joining.ts'
 const offering: SpaceMember = { text: 'ClusterAddressPool one', offers: true }
 const closed: SpaceMember = { text: 'ClusterAddressPool two', offers: false }
 
-const nobody: SpaceMember[] = []
+const noMembers: SpaceMember[] = []
 const offered = [offering]
 const offeredByAll = [offering, { ...offering, text: 'ClusterAddressPool three' }]
 const offeredBySome = [offering, closed]
@@ -40,24 +40,24 @@ const othersPool = 'InClusterIPPool.ipam.cluster.x-k8s.io/team-b/db'
 describe('a pool of team-a that asks for a space', () => {
   test.each([
     // asked, stored, cluster-wide, then
-    ['gets one of its namespace where the cluster has none', 'blue', none, nobody, 'team-a/blue'],
+    ['gets one of its namespace where the cluster has none', 'blue', none, noMembers, 'team-a/blue'],
     ['joins the one of the cluster that is offered', 'blue', none, offered, 'blue'],
-    ['joins what all who have it offer', 'blue', none, offeredByAll, 'blue'],
-    ['is refused what only some who have it offer', 'blue', none, offeredBySome, refused],
+    ['joins what all members offer', 'blue', none, offeredByAll, 'blue'],
+    ['is refused what only some members offer', 'blue', none, offeredBySome, refused],
     ['is refused what is not offered', 'blue', none, notOffered, refused],
 
     ['keeps its own when the cluster gets one of the name', 'blue', 'team-a/blue', notOffered, 'team-a/blue'],
     ['keeps its own when that is offered too', 'blue', 'team-a/blue', offered, 'team-a/blue'],
     ['stays joined while it is offered', 'blue', 'blue', offered, 'blue'],
     ['gives nothing new when it is not offered any more', 'blue', 'blue', notOffered, refused],
-    ['gives nothing new when the space is gone', 'blue', 'blue', nobody, refused],
+    ['gives nothing new when the space is gone', 'blue', 'blue', noMembers, refused],
 
-    ['joins a pool of its namespace', ownPool, none, nobody, ownPool],
+    ['joins a pool of its namespace', ownPool, none, noMembers, ownPool],
     ['joins a pool of the cluster that is offered', lab, none, offered, lab],
     ['is refused a pool of the cluster that is not offered', lab, none, notOffered, refused],
-    ['is refused a pool of the cluster that does not exist', lab, none, nobody, refused],
-    ['gives nothing new when the pool it joined is gone', lab, lab, nobody, refused],
-    ['is refused a pool of another namespace', othersPool, none, nobody, refused],
+    ['is refused a pool of the cluster that does not exist', lab, none, noMembers, refused],
+    ['gives nothing new when the pool it joined is gone', lab, lab, noMembers, refused],
+    ['is refused a pool of another namespace', othersPool, none, noMembers, refused],
   ])('%s', (_, asked, stored, members, then) => {
     expect(decided(asked, stored, members)).toBe(then)
   })
@@ -67,21 +67,21 @@ describe('by writing the status of its pool, team-a', () => {
   test.each([
     ['does not get into what is not offered', 'blue', 'blue', notOffered, refused],
     ['does not get into what only some offer', 'blue', 'blue', offeredBySome, refused],
-    ['does not make a space of the cluster', 'blue', 'blue', nobody, refused],
-    ['does not get into another space of the cluster', 'blue', 'red', nobody, 'team-a/blue'],
-    ['does not get into the space of another namespace', 'blue', 'team-b/blue', nobody, 'team-a/blue'],
-    ['does not get out of the name it asked for', 'blue', 'team-a/red', nobody, 'team-a/blue'],
-    ['does not get into the own space of a pool', 'blue', othersPool, nobody, 'team-a/blue'],
+    ['does not make a space of the cluster', 'blue', 'blue', noMembers, refused],
+    ['does not get into another space of the cluster', 'blue', 'red', noMembers, 'team-a/blue'],
+    ['does not get into the space of another namespace', 'blue', 'team-b/blue', noMembers, 'team-a/blue'],
+    ['does not get out of the name it asked for', 'blue', 'team-a/red', noMembers, 'team-a/blue'],
+    ['does not get into the own space of a pool', 'blue', othersPool, noMembers, 'team-a/blue'],
     ['does not get into a pool of another namespace', othersPool, othersPool, offered, refused],
     ['does not get into a pool of the cluster that is not offered', lab, lab, notOffered, refused],
     ['makes no space that no hold can be in', lab, `team-a/${lab}`, notOffered, refused],
-    ['makes no such space of its own pool either', ownPool, `team-a/${ownPool}`, nobody, ownPool],
+    ['makes no such space of its own pool either', ownPool, `team-a/${ownPool}`, noMembers, ownPool],
     ['gets its own, which nothing keeps it from', 'blue', 'team-a/blue', notOffered, 'team-a/blue'],
   ])('%s', (_, asked, stored, members, then) => {
     expect(decided(asked, stored, members)).toBe(then)
   })
 
-  test('never gets more than without: what is given is its own, or offered by all who have it', () => {
+  test('never gets more than without: what is given is its own, or offered by all members', () => {
     const texts = [
       'blue',
       'red',
@@ -97,7 +97,7 @@ describe('by writing the status of its pool, team-a', () => {
     ]
     for (const asked of ['blue', lab, ownPool, othersPool]) {
       for (const stored of [none, ...texts, `team-a/${asked}`]) {
-        for (const members of [nobody, offered, offeredByAll, offeredBySome, notOffered]) {
+        for (const members of [noMembers, offered, offeredByAll, offeredBySome, notOffered]) {
           const space = decided(asked, stored, members)
           if (space === refused) continue
           expect(isSpace(space)).toBe(true)
@@ -111,18 +111,18 @@ describe('by writing the status of its pool, team-a', () => {
 })
 
 describe('the author of a pool that is refused', () => {
-  const said = (asked: string, stored: string, members: readonly SpaceMember[]): string => {
+  const messageOf = (asked: string, stored: string, members: readonly SpaceMember[]): string => {
     const joining = decideSpace(aPool(asked, stored), members)
     return 'refused' in joining ? joining.refused.message : ''
   }
 
-  test('reads whom to ask, and not who else is in the space', () => {
-    expect(said('blue', none, notOffered)).toBe(
+  test('reads what to ask for, and not which pools are in the space', () => {
+    expect(messageOf('blue', none, notOffered)).toBe(
       'space blue is not offered to namespace team-a: its administrator decides by spec.allowedNamespaces; or choose another name',
     )
   })
 
   test('reads that the space is gone', () => {
-    expect(said('blue', 'blue', nobody)).toContain('space blue, which AddressPool team-a/vms joined, is gone')
+    expect(messageOf('blue', 'blue', noMembers)).toContain('space blue, which AddressPool team-a/vms joined, is gone')
   })
 })

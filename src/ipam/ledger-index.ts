@@ -1,4 +1,4 @@
-// The in-memory view of the whole ledger: one index per space that something is held in.
+// The in-memory index of the whole ledger: one index per space that something is held in.
 
 import type { IndexedHold } from './space-index.ts'
 import { SpaceIndex } from './space-index.ts'

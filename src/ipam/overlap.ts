@@ -1,6 +1,6 @@
 // Pools that offer the same addresses. Within one space that is harmless, the ledger gives each address to one claim, but
 // it is seldom meant: both pools count the address as theirs. Between pools that are each a space of their own it means
-// that one address can be held twice, which is right behind NAT and wrong nearly everywhere else. Pools whose authors
+// that one address can be held twice, which is meant behind NAT and a mistake nearly everywhere else. Pools whose authors
 // named two different spaces have said that they have nothing to do with each other.
 
 import { type Identity, identityKey } from '../api/object.ts'

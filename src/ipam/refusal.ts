@@ -1,6 +1,6 @@
 // Why a claim gets no address, as a closed list: what each means to a machine, and one sentence that tells a person what to
-// do about it. A sentence names nothing that its reader may not see: which other claim holds an address is not told. It holds no
-// counts either, for what it says is stored on every claim that waits, and must not change with every other claim's luck.
+// do about it. A sentence names nothing that its reader may not see: not which other claim holds an address. It has no counts
+// either, for it is stored on every claim that waits, and must not change whenever another claim is served.
 
 import type { Identity } from '../api/object.ts'
 

@@ -58,7 +58,7 @@ describe('a pool says', () => {
     ])
   })
 
-  test('that nothing is left, while it goes on serving whoever asks for what is kept for it', () => {
+  test('that nothing is left, while it goes on serving claims that it keeps an address for', () => {
     const pool = aPool(spec)
     expect(said(pool, holding(pool, '10.0.0.10', '10.0.0.11', '10.0.0.12'))).toContain('Exhausted=True NoAddressFree')
   })

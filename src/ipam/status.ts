@@ -1,5 +1,5 @@
-// What is said about a pool, computed whole from what was seen: the same seen, the same bytes. Only when
-// a condition came about depends on what was said before (`setCondition`).
+// The status of a pool, computed whole: the same input gives the same bytes. Only the time at which a condition came about
+// depends on the status before (`setCondition`).
 
 import { addressPoolKind, clusterAddressPoolKind } from '../api/address-pool.ts'
 import { type Condition, type ConditionFact, setCondition } from '../api/condition.ts'
@@ -74,7 +74,7 @@ function overlapOf(pool: Pool, overlaps: readonly Overlap[]): ConditionFact {
 /** A server takes no message beyond some length, and hundreds of tenants may list the same addresses. */
 const overlapsTold = 3
 
-/** Each sentence once. How many more there are is not told: every one that comes would be a write to all the others. */
+/** Each sentence once. It does not say how many more there are: every pool that comes would be a write to all the others. */
 function overlapsText(pool: Pool, overlaps: readonly Overlap[]): string {
   const told = new Set<string>()
   for (const overlap of overlaps) {
@@ -112,7 +112,7 @@ function drainOf({ capacity }: PoolSeen): ConditionFact {
   return { type: 'Drained', status: 'False', reason: 'HoldersRemain', message }
 }
 
-/** Status has 64 signed bits for a count; a pool with more is said to have that many. */
+/** Status has 64 signed bits for a count; a pool with more shows the largest of them. */
 const countMax = 2n ** 63n - 1n
 
 /** Plain numbers where they are exact, else a bigint, which has to be printed by a writer that knows them. */

@@ -77,7 +77,7 @@ export class Tallies {
     return this.#pools.size === 0 || (this.#pools.size === 1 && this.#pools.has(countedKey(pool)))
   }
 
-  /** Tells whether a tag is of this pool. Good until the next hold is entered or leaves. */
+  /** Whether a tag is of this pool. Good until the next hold is entered or leaves. */
   tagsOf(pool: CountedPool): (tag: number) => boolean {
     const key = countedKey(pool)
     return tag => this.#tallies[tag >>> 1]?.pool === key

@@ -1,5 +1,5 @@
-// What a claim's author asked for, as it was typed. The review that warns and the choice that serves read it here, so that
-// what one of them understands the other does too.
+// What a claim's author asked for, as it was typed. The webhook that warns and the choice that serves both parse it here, so
+// that they agree.
 
 import type { IP } from '../ip/address.ts'
 import { parseIP } from '../ip/address.ts'

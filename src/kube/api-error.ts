@@ -31,7 +31,7 @@ export type Reason =
   | 'Unreadable'
   /** Stopped from this side; the cause says why. */
   | 'Cancelled'
-  /** Any other refusal; the code tells. */
+  /** Any other refusal; see the code. */
   | 'Other'
 
 export interface Cause {

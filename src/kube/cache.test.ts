@@ -18,11 +18,11 @@ function aCache() {
     indexes: { colour: toy => toy.colours?.map(colour => colour.toLowerCase()) ?? [] },
     onError: error => errors.push(error),
   })
-  const told: string[] = []
+  const changes: string[] = []
   cache.subscribe(change => {
-    told.push(`${change.old?.metadata.resourceVersion ?? '-'} > ${change.new?.metadata.resourceVersion ?? '-'}`)
+    changes.push(`${change.old?.metadata.resourceVersion ?? '-'} > ${change.new?.metadata.resourceVersion ?? '-'}`)
   })
-  return { cache, told, errors }
+  return { cache, changes, errors }
 }
 
 const namesOf = (toys: readonly Toy[]) => toys.map(toy => toy.metadata.name ?? '')
@@ -85,9 +85,9 @@ describe('a cache', () => {
   })
 
   test('keeps the highest version of one uid', () => {
-    const { cache, told } = aCache()
+    const { cache, changes } = aCache()
     for (const version of [9, 10, 9, 10, 100]) cache.put(aToy('a', version))
-    expect(told).toEqual(['- > 9', '9 > 10', '10 > 100'])
+    expect(changes).toEqual(['- > 9', '9 > 10', '10 > 100'])
   })
 
   test('does not take a namesake away', () => {
@@ -97,21 +97,21 @@ describe('a cache', () => {
     expect(cache.get('box/a')?.metadata.uid).toBe('new')
   })
 
-  test('drops who wrote which field', () => {
+  test('drops managedFields', () => {
     const { cache } = aCache()
     const { metadata } = aToy('a', 1)
     cache.put({ metadata: { ...metadata, managedFields: [{ manager: 'kubectl' }] } as Toy['metadata'] })
     expect(cache.get('box/a')).toEqual({ metadata })
   })
 
-  test('learns from an answer at once, keeps it through an older list, and hears nothing new from the stream', () => {
-    const { cache, told } = aCache()
+  test('learns from an answer at once, keeps it through an older list, and drops the same from the stream', () => {
+    const { cache, changes } = aCache()
     cache.replace([], '5')
     cache.learn(aToy('a', 7))
     expect(cache.version).toBe('5')
     cache.replace([], '6')
     cache.put(aToy('a', 7))
-    expect([told, cache.version]).toEqual([['- > 7'], '7'])
+    expect([changes, cache.version]).toEqual([['- > 7'], '7'])
     cache.replace([], '8')
     expect(cache.size).toBe(0)
   })
@@ -162,7 +162,7 @@ describe('a cache', () => {
     expect(cache.get('box/a')?.metadata.uid).toBe('new')
   })
 
-  test('takes back what it unlearned wrongly, until the stream has said that it is gone', () => {
+  test('takes back what it unlearned wrongly, until the stream has confirmed that it is gone', () => {
     const { cache } = aCache()
     cache.put(aToy('a', 5))
     cache.bookmark('9')
@@ -175,7 +175,7 @@ describe('a cache', () => {
     expect(cache.size).toBe(0)
   })
 
-  test('tells who waits when it is complete, or that the wait is over', async () => {
+  test('lets callers wait until it is complete, or until their signal is aborted', async () => {
     const { cache } = aCache()
     const abort = new AbortController()
     const [patient, hasty] = [cache.synced(), cache.synced(abort.signal)]

@@ -1,6 +1,6 @@
-// What is known of one kind, kept by a reflector and read by everybody. Readers get the stored objects themselves: they
-// are not to be changed, and with `isFrozen` (tests, the demo) they cannot be. A change is told to subscribers only so
-// that they mark keys; what is true is read when the key is worked on.
+// What is known of one kind, kept by a reflector and read by all reconcilers. Readers get the stored objects themselves: they
+// are not to be changed, and with `isFrozen` (tests, the demo) they cannot be. Subscribers get a change only so that they mark
+// keys; what is true is read when the key is worked on.
 //
 // Of each object only what its readers read is kept (`keep`): tens of thousands are held at rest.
 //
@@ -27,14 +27,13 @@ export type IndexFunction<T> = (object: T) => readonly string[]
 
 export interface CacheOptions<T, I extends string> {
   /**
-   * What of an object stays: applied to each one that comes in, before it is indexed or told, also while a list is still
-   * being read. Readers see nothing else. Whoever opens a cache names what its readers read; without it, all stays but
-   * `managedFields`.
+   * What of an object stays: applied to each one that comes in, before it is indexed or published, also while a list is still
+   * being read. Readers see nothing else, so it must keep what they read. Without it, all stays but `managedFields`.
    *
    *   keep: ({ metadata, status }: Pod): Pod => ({ metadata: keyMetadata(metadata), status: { podIP: status?.podIP } })
    *
    * - `metadata` keeps at least name, namespace, uid and resourceVersion: the cache itself reads them.
-   * - A list that somebody writes back or compares as one (finalizers, ownerReferences, conditions) stays whole.
+   * - A list that a pass writes back or compares as one (finalizers, ownerReferences, conditions) stays whole.
    * - An object that events are recorded about keeps apiVersion and kind.
    * - It may be a shape of its own, made to be read, as `office/parsed.ts` does it. What it made is given to it again, and
    *   comes back as it is.
@@ -43,7 +42,7 @@ export interface CacheOptions<T, I extends string> {
   readonly keep?: (object: T) => T
   readonly indexes?: Readonly<Record<I, IndexFunction<T>>>
   readonly isFrozen?: boolean
-  /** Told when a subscriber or an index function throws; the cache goes on. */
+  /** Called when a subscriber or an index function throws; the cache goes on. */
   readonly onError?: (error: unknown) => void
 }
 
@@ -55,7 +54,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   readonly #isFrozen: boolean
   readonly #onError: (error: unknown) => void
   readonly #waiting = new Waiters()
-  /** Taken out on somebody's word, as they were known, and not yet confirmed by the stream: a later read may bring them back. */
+  /** Removed after a read or a write, as they were known, and not yet confirmed by the stream: a later read may bring them back. */
   readonly #unlearned = new Map<string, T>()
   #hasSynced = false
   #version = ''
@@ -94,7 +93,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
     return this.#indexes.get(index)?.found.count(value) ?? 0
   }
 
-  /** The answer ends it. What is there already is not told. */
+  /** The answer ends it. What is there already is not published. */
   subscribe(onChange: (change: Change<T>) => void): () => void {
     this.#subscribers.add(onChange)
     return () => this.#subscribers.delete(onChange)
@@ -114,12 +113,12 @@ export class Cache<T extends KubeObject, I extends string = never> {
     return this.#waiting.until(this.#hasSynced, signal)
   }
 
-  /** What of an object will stay here: whoever collects many to hand them over together need not hold the rest of them. */
+  /** What of an object will stay here: a caller that collects many to hand them over together need not hold the rest of them. */
   kept(object: T): T {
     return this.#keep(object)
   }
 
-  /** The reflector's: everything there is, at one version. Who is not in it is gone. */
+  /** The reflector's: everything there is, at one version. What is not in it is gone. */
   replace(items: readonly T[], version: string): void {
     const changes: Change<T>[] = []
     const gone = new Set(this.#objects.keys())
@@ -133,13 +132,13 @@ export class Cache<T extends KubeObject, I extends string = never> {
       if (!isOlder(version, this.#objects.get(key)?.metadata.resourceVersion ?? '')) this.#remove(key, changes)
     }
     this.#version = version
-    // Subscribers are told when everything is in place: none of them sees half a list.
-    this.#tell(changes)
+    // Subscribers are called when everything is in place: none of them sees half a list.
+    this.#publish(changes)
     this.markSynced()
   }
 
   /**
-   * Somebody's own write or read answered with this object. How far the whole kind is known does not change. An answer
+   * A write or read of this process answered with this object. How far the whole kind is known does not change. An answer
    * that comes after the stream has passed it is dropped: the object may be gone again.
    */
   learn(object: T): void {
@@ -147,11 +146,11 @@ export class Cache<T extends KubeObject, I extends string = never> {
     if (isPassed && !this.#unlearned.has(keyOf(object))) return
     const changes: Change<T>[] = []
     this.#put(object, changes)
-    this.#tell(changes)
+    this.#publish(changes)
   }
 
   /**
-   * Somebody's own read found nothing under this key. `seen` is what the cache showed before the read, also when that was
+   * A read of this process found nothing under this key. `seen` is what the cache showed before the read, also when that was
    * nothing: what came since was made after the read, and stays.
    */
   unlearn(key: string, seen: T | undefined): void {
@@ -159,10 +158,10 @@ export class Cache<T extends KubeObject, I extends string = never> {
     const changes: Change<T>[] = []
     this.#remove(key, changes)
     this.#unlearned.set(key, seen)
-    this.#tell(changes)
+    this.#publish(changes)
   }
 
-  /** Somebody's own write ended the object of this uid. Such a write does not answer with a newer version of it. */
+  /** A write of this process ended the object of this uid. Such a write does not answer with a newer version of it. */
   ended(key: string, uid: string): void {
     const known = this.#objects.get(key)
     if (known?.metadata.uid === uid) this.unlearn(key, known)
@@ -172,15 +171,15 @@ export class Cache<T extends KubeObject, I extends string = never> {
   clear(): void {
     const changes: Change<T>[] = []
     for (const key of this.#objects.keys()) this.#remove(key, changes)
-    this.#tell(changes)
+    this.#publish(changes)
   }
 
-  /** The reflector's: one object is as told. */
+  /** The reflector's: one object came or changed. */
   put(object: T): void {
     const changes: Change<T>[] = []
     if (!this.#isUnlearned(object)) this.#put(object, changes)
     this.#advance(object)
-    this.#tell(changes)
+    this.#publish(changes)
   }
 
   /** The reflector's: one object is gone. A namesake with another uid stays. */
@@ -190,7 +189,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
     this.#unlearned.delete(key)
     if (this.#objects.get(key)?.metadata.uid === object.metadata.uid) this.#remove(key, changes)
     this.#advance(object)
-    this.#tell(changes)
+    this.#publish(changes)
   }
 
   /** The reflector's: nothing happened up to this version. */
@@ -201,14 +200,14 @@ export class Cache<T extends KubeObject, I extends string = never> {
   /** The reflector's: what is here is all there is to know for now. */
   markSynced(): void {
     this.#hasSynced = true
-    this.#waiting.tell()
+    this.#waiting.resolve()
   }
 
   #advance({ metadata: { resourceVersion = '' } }: T): void {
     if (isOlder(this.#version, resourceVersion)) this.#version = resourceVersion
   }
 
-  /** A stream that is late tells what was known before it was unlearned. */
+  /** A late stream repeats what was known before it was unlearned. */
   #isUnlearned({ metadata }: T): boolean {
     const last = this.#unlearned.get(keyOf({ metadata }))?.metadata
     return last?.uid === metadata.uid && !isOlder(last?.resourceVersion ?? '', metadata.resourceVersion ?? '')
@@ -225,7 +224,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
     }
     if (!isOlder(old.metadata.resourceVersion ?? '', object.metadata.resourceVersion ?? '')) return
     if (old.metadata.uid !== object.metadata.uid) {
-      // Deleted and made again while nobody looked: two facts, not a change of one object.
+      // Deleted and made again between two events: two facts, not a change of one object.
       this.#remove(key, changes)
       this.#store(key, object)
       changes.push({ new: object })
@@ -269,7 +268,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
     }
   }
 
-  #tell(changes: readonly Change<T>[]): void {
+  #publish(changes: readonly Change<T>[]): void {
     for (const change of changes) {
       for (const subscriber of this.#subscribers) {
         try {
@@ -282,7 +281,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   }
 }
 
-/** Who wrote which field is of no use to a reader and is half of the bytes. */
+/** `managedFields` are of no use to a reader and are half of the bytes. */
 function trim<T extends KubeObject>(object: T): T {
   if (!('managedFields' in object.metadata)) return object
   const { managedFields: _, ...metadata } = object.metadata

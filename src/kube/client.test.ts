@@ -136,7 +136,7 @@ describe('a refusal', () => {
     expect(await status).toMatchObject({ refusal: { message: 'patch status of holds.mooring.dev a: no' } })
   })
 
-  test('tells the runtime what it means', async () => {
+  test('carries what it means to the runtime', async () => {
     const retryPolicy = async (response: WireResponse) => {
       const outcome = await outcomeOf(write(aClient(() => response).client))
       return outcome.ok ? undefined : retryPolicyOf(outcome.refusal)
@@ -369,7 +369,7 @@ describe('discovery', () => {
     expect(paths).toHaveLength(3)
   })
 
-  test('looks again when somebody found out that the kind is gone', async () => {
+  test('asks again after a request found that the kind is gone', async () => {
     const { discovery, served } = aServer({ [beta]: ['holds'], [alpha]: ['holds'] })
     expect(await discovery.find(holds)).toBe('v1beta1')
     delete served[beta]

@@ -27,9 +27,9 @@ export interface DiscoveryOptions {
   readonly wire: Wire
   readonly clock: Clock
   readonly name: string
-  /** How long "not installed" is believed. */
+  /** How long the answer "not installed" is kept. */
   readonly absentMs?: number
-  /** How long a version is believed when no request contradicts it. */
+  /** How long a version is kept when no request contradicts it. */
   readonly servedMs?: number
   readonly timeoutMs?: number
 }

@@ -32,7 +32,7 @@ const bound: EventInput = {
 }
 
 describe('a recorder', () => {
-  test('tells in the form the server takes', async () => {
+  test('sends events in the form the server takes', async () => {
     const { recorder, stored } = aRecorder()
     recorder.event(bound)
     await recorder.flushed()
@@ -51,7 +51,7 @@ describe('a recorder', () => {
     ])
   })
 
-  test('tells of an object without a namespace in the default one, and cuts what is too long', async () => {
+  test('puts an event about an object without a namespace into the default one, and cuts what is too long', async () => {
     const { recorder, stored } = aRecorder()
     const about = { ...bound.about, metadata: { name: 'a'.repeat(253), uid: 'v' } }
     recorder.event({ ...bound, about, note: '\u20ac'.repeat(2_000) })
@@ -62,7 +62,7 @@ describe('a recorder', () => {
     expect(Buffer.byteLength(event?.note ?? '')).toBeLessThanOrEqual(1024)
   })
 
-  test('counts what happens again instead of telling it again', async () => {
+  test('counts an event that happens again instead of sending a new one', async () => {
     const { recorder, stored, clock } = aRecorder()
     for (let i = 0; i < 50; i++) {
       recorder.event(bound)
@@ -77,7 +77,7 @@ describe('a recorder', () => {
     expect(stored()).toHaveLength(2)
   })
 
-  test('tells it as new when the event it counted on is gone', async () => {
+  test('sends a new event when the one it counted is gone', async () => {
     const { recorder, stored, clock, server } = aRecorder()
     recorder.event(bound)
     await recorder.flushed()
@@ -88,7 +88,7 @@ describe('a recorder', () => {
     expect(stored()[0]?.series?.count).toBe(2)
   })
 
-  test('cuts an object short that is talked about without end, and others not', async () => {
+  test('limits the events of one object, and not those of others', async () => {
     const { recorder, stored, clock } = aRecorder()
     for (let i = 0; i < 1_000; i++) recorder.event({ ...bound, note: `note ${i}` })
     recorder.event({ ...bound, about: { ...bound.about, metadata: { name: 'other', namespace: 'lab', uid: 'v' } } })
@@ -118,7 +118,7 @@ describe('a recorder', () => {
     expect(stored()).toEqual([])
   })
 
-  test('keeps a bounded number of news for a server that does not answer', async () => {
+  test('keeps a bounded number of events for a server that does not answer', async () => {
     const { recorder, server } = aRecorder()
     let open = () => {}
     server.weather = () =>

@@ -34,7 +34,7 @@ test('an object that is being deleted takes no new finalizer', async () => {
   expect(await addFinalizer(server.client, toys, toy, ours)).toBe(toy)
 })
 
-test('an old view is a conflict, and an object that is gone needs nothing', async () => {
+test('an old version is a conflict, and an object that is gone needs nothing', async () => {
   const server = new ToyObjects()
   const toy = server.put({ metadata: { name: 'a', finalizers: [ours] } })
   server.put({ ...toy, metadata: { ...toy.metadata, finalizers: [ours, 'x.io/one'] } })

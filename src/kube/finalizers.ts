@@ -75,7 +75,7 @@ function patchList<T extends KubeObject>(
   if (uid === undefined || resourceVersion === undefined) {
     throw new Error('the finalizers of an object that was never stored cannot be changed')
   }
-  // A merge patch takes an empty list away only when told so.
+  // A merge patch removes a field only by null.
   const patch = { metadata: { finalizers: finalizers.length === 0 ? null : finalizers } }
   return client.mergePatch(kind, refOf(object), patch, { uid, resourceVersion })
 }

@@ -54,7 +54,7 @@ describe('a kubeconfig', () => {
     })
   })
 
-  test('of several files: the first to say something is right', () => {
+  test('of several files: the first that sets a value counts', () => {
     const cluster = 'clusters: [{ name: c, cluster: { server: "https://one.example:6443" } }]'
     const files = { '/a': cluster, '/b': config('token: mine', 'server: https://never.example') }
     const merged = fromKubeconfig(around(files, { KUBECONFIG: '/missing:/a:/b' }))
@@ -83,11 +83,11 @@ describe('a kubeconfig', () => {
     [config('token: x', 'proxy-url: http://p\nserver: https://one.example'), 'proxy-url is not supported'],
     [config('token: x', 'server: unix:///x'), 'is no http or https address'],
     [config('token: x', 'certificate-authority-data: eA=='), 'has no server'],
-  ])('that makes no sense is told: %s', (content, message) => {
+  ])('that makes no sense fails with a sentence: %s', (content, message) => {
     expect(() => fromKubeconfig(around({ [home]: content }))).toThrow(message)
   })
 
-  test('that is not there is told with where it was looked for', () => {
+  test('that is not there fails with the paths where it was looked for', () => {
     expect(() => fromKubeconfig(around({}))).toThrow(`looked for ${home}`)
     expect(() => fromKubeconfig(around({}), { kubeconfig: '/named' })).toThrow('/named does not exist')
   })
@@ -98,7 +98,7 @@ describe('in a pod', () => {
   const files = { [`${account}/token`]: 'T', [`${account}/ca.crt`]: 'CA', [`${account}/namespace`]: 'mooring-system\n' }
   const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' }
 
-  test('its account is who we are, with a token that is read again', () => {
+  test('we are its service account, with a token that is read again', () => {
     expect(inCluster(around(files, env))).toEqual({
       server: 'https://[fd00::1]:443',
       ca: 'CA',

@@ -1,6 +1,6 @@
-// Where the API server is, what to trust and who to be: from the files kubectl reads, or from what a pod is given. What
-// we cannot do is refused by name before the first request, never ignored: a field that is skipped silently is a
-// connection as somebody else, or to somewhere else.
+// Where the API server is, which authority to trust and which user to be: from the files kubectl reads, or from what a pod is
+// given. What we cannot do is refused by name before the first request, never ignored: a field that is skipped silently is a
+// connection as another user, or to another server.
 
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { parse } from 'yaml'
@@ -22,7 +22,7 @@ export interface Connection {
 
 export type TokenSource =
   | { readonly kind: 'fixed'; readonly token: string }
-  /** Rotated by somebody else: read again and again. */
+  /** Rotated by another process: read again and again. */
   | { readonly kind: 'file'; readonly path: string }
 
 export interface Surroundings {
@@ -105,7 +105,7 @@ function pathsOf({ env, home }: Surroundings, { kubeconfig }: ConnectionChoice):
   return listed.length > 0 ? listed.map(path => resolve(path)) : [join(home, '.kube', 'config')]
 }
 
-/** Of several files the first to say something is right, as kubectl has it. */
+/** Of several files the first that sets a value counts, as in kubectl. */
 function merge({ readFile }: Surroundings, paths: readonly string[], mustExist: boolean): Merged {
   const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: '' }
   let found = 0

@@ -151,7 +151,7 @@ describe('an election', () => {
     await Promise.all([one.stop(), two.stop()])
   })
 
-  test('lets somebody wait for it', async () => {
+  test('lets a caller wait for it', async () => {
     const [server, clock] = [new ToyObjects(), new VirtualClock()]
     const one = aCandidate(server, clock, 'one')
     await one.election.elected(new AbortController().signal)
@@ -169,7 +169,7 @@ describe('an election', () => {
 
 test('in any order of delays and losses at most one takes itself for the leader, and one does once they stop', async () => {
   const trouble = fc.record({
-    who: fc.nat(2),
+    candidate: fc.nat(2),
     delayMs: fc.constantFrom(0, 100, 3_000, 9_000, 14_000, 40_000),
     fate: fc.constantFrom('comes late', 'is answered late', 'lost before', 'lost after'),
     skewMs: fc.constantFrom(-86_400_000, 0, 3_600_000),
@@ -179,13 +179,13 @@ test('in any order of delays and losses at most one takes itself for the leader,
     fc.asyncProperty(fc.array(trouble, { maxLength: 25 }), async story => {
       const [server, clock] = [new ToyObjects(), new VirtualClock()]
       const waiting: (typeof story)[] = [[], [], []]
-      const candidates = ['a', 'b', 'c'].map((identity, who) => {
+      const candidates = ['a', 'b', 'c'].map((identity, index) => {
         const own = new ToyObjects()
         // Each has its own way to the one server.
         const way =
           (verb: 'get' | 'create' | 'update') =>
           async (...args: [never, never, { signal?: AbortSignal }?]) => {
-            const bad = waiting[who]?.shift()
+            const bad = waiting[index]?.shift()
             const signal = args[2]?.signal
             if (bad?.fate === 'comes late' || bad?.fate === 'lost before') await pause(clock, bad.delayMs)
             if (bad?.fate === 'lost before') throw new WireError('lost', true)
@@ -198,8 +198,8 @@ test('in any order of delays and losses at most one takes itself for the leader,
         return aCandidate(server, clock, identity, client)
       })
       const leaders = () => candidates.filter(({ election }) => election.isLeader).length
-      for (const { who, passMs, skewMs, ...bad } of story) {
-        waiting[who]?.push({ who, passMs, skewMs, ...bad })
+      for (const { candidate, passMs, skewMs, ...bad } of story) {
+        waiting[candidate]?.push({ candidate, passMs, skewMs, ...bad })
         clock.jump(skewMs)
         for (let passed = 0; passed < passMs; passed += 500) {
           await clock.advance(500)

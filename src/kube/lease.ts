@@ -7,7 +7,7 @@
 // compared.
 //
 //   candidate --Lease free, or unchanged for its duration: written--> leader --not renewed in time--> candidate
-//                                                                       `--told to stop: released--> stopped
+//                                                                       `--stopped: released-------> stopped
 
 import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
@@ -184,7 +184,7 @@ export class Election {
       return onLost?.()
     }
     log.info('became leader', { lease: name, identity })
-    this.#waiting.tell()
+    this.#waiting.resolve()
     onElected?.()
   }
 

@@ -15,12 +15,12 @@ function aReflection(timing: Partial<ReflectorTiming> = {}, server = new ToyKube
   const clock = new VirtualClock()
   const cache = new Cache<Toy>({ isFrozen: true })
   const client = createClient({ wire: server.wire, clock, versionOf: async kind => kind.versions[0], name: 'tester' })
-  const told: string[] = []
+  const changes: string[] = []
   const mirror = new Map<string, Toy>()
   cache.subscribe(change => {
     const object = change.new ?? change.old
     const type = change.old === undefined ? 'added' : change.new === undefined ? 'deleted' : 'changed'
-    told.push(`${type} ${keyOf(object)} ${object.metadata.uid}`)
+    changes.push(`${type} ${keyOf(object)} ${object.metadata.uid}`)
     if (change.new === undefined) mirror.delete(keyOf(object))
     else mirror.set(keyOf(object), change.new)
   })
@@ -35,7 +35,7 @@ function aReflection(timing: Partial<ReflectorTiming> = {}, server = new ToyKube
   })
   reflector.start()
   const shown = () => Object.fromEntries([...cache.values()].map(({ metadata, value }) => [metadata.name, value]))
-  return { server, clock, cache, reflector, told, mirror, shown }
+  return { server, clock, cache, reflector, changes, mirror, shown }
 }
 
 const lists = (server: ToyKube) =>
@@ -92,8 +92,8 @@ describe('a reflector', () => {
     expect(server.streams).toBe(1)
   })
 
-  test('tells of a deletion and an addition when an object was made again in a gap', async () => {
-    const { server, clock, told } = aReflection()
+  test('reports a deletion and an addition when an object was made again in a gap', async () => {
+    const { server, clock, changes } = aReflection()
     server.write('a', 1)
     await settle()
     server.stall()
@@ -102,11 +102,11 @@ describe('a reflector', () => {
     server.compact()
     server.cut()
     await clock.advance(60_000)
-    expect(told).toEqual(['added a uid-1', 'deleted a uid-1', 'added a uid-2'])
+    expect(changes).toEqual(['added a uid-1', 'deleted a uid-1', 'added a uid-2'])
   })
 
   test('does not go back when an older list is shown, and says nothing of it', async () => {
-    const { server, clock, told, shown } = aReflection()
+    const { server, clock, changes, shown } = aReflection()
     for (const value of [1, 2, 3, 4]) server.write('a', value)
     await settle()
     server.compact()
@@ -115,11 +115,11 @@ describe('a reflector', () => {
     server.cut()
     await clock.advance(60_000)
     expect(shown()).toEqual({ a: 4 })
-    expect(told).toEqual(['added a uid-1'])
+    expect(changes).toEqual(['added a uid-1'])
     expect(lists(server)).toHaveLength(4)
   })
 
-  test('believes a server that insists on an older world', async () => {
+  test('follows a server that shows an older world for minutes', async () => {
     const { server, clock, shown } = aReflection()
     server.write('a', 1)
     await settle()
@@ -299,7 +299,7 @@ describe('a reflector', () => {
     expect([reflector.state, shown()]).toEqual(['watching', { a: 1 }])
   })
 
-  test('stops when told to, in any state, and leaves nothing behind', async () => {
+  test('stops in any state, and leaves nothing behind', async () => {
     for (const mishap of [undefined, 'refused', 'silent', 'missing'] as const) {
       const server = new ToyKube()
       if (mishap !== undefined) server.mishaps.push(mishap)
@@ -311,14 +311,14 @@ describe('a reflector', () => {
   })
 
   test('does not bring back what is gone when an old event is repeated', async () => {
-    const { server, told } = aReflection()
+    const { server, changes } = aReflection()
     await settle()
     server.write('a', 1)
     server.remove('a')
     await settle()
     server.repeat(1, 1)
     await settle()
-    expect(told).toEqual(['added a uid-1', 'deleted a uid-1'])
+    expect(changes).toEqual(['added a uid-1', 'deleted a uid-1'])
   })
 
   test.each(['expire', 'compact'] as const)('lists again at once when its version has run out (%s)', async how => {

@@ -1,5 +1,5 @@
-// Keeps a cache equal to one kind on the server, for as long as it is not told to stop. Nothing that a server, a network
-// or a clock can do ends it.
+// Keeps a cache equal to one kind on the server, until it is stopped. Nothing that a server, a connection or a clock can do ends
+// it.
 //
 //                      start
 //                        |
@@ -18,17 +18,17 @@
 //     |   |            |  <--------------------'
 //     |   |            | failed
 //     |   '-- BACKING OFF (to watching, from the last version)
-//     |                | gone (as a code or inside the stream), unreadable: the stream can no longer be believed
+//     |                | gone (as a code or inside the stream), unreadable: the stream can no longer be relied on
 //     '----------------'
 //
 // - A list is applied whole or not at all. A list older than what was seen is refused and asked for again; only when the
-//   server insists for minutes (its data was restored from a backup) is its word taken.
+//   server answers the same for minutes (its data was restored from a backup) is it applied.
 // - Bookmarks are asked for and move the version on, so a quiet kind does not fall out of the server's memory.
 // - Every stream has an idle clock: without a byte for so long it is given up. The server is also asked to end it in good
 //   order after some minutes, a different number each time.
-// - An event at or below the version that is known tells nothing new and is dropped.
+// - An event at or below the version that is known is not new and is dropped.
 // - A delay follows a failure, never a success: the first event after a lull is not late.
-// - Events only change the cache; whoever listens to the cache cannot stop the stream by throwing.
+// - Events only change the cache; a subscriber of the cache cannot stop the stream by throwing.
 
 import { type Backoff, backoffMs } from '../runtime/backoff.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
@@ -50,7 +50,7 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> {
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
-  /** Told when the kind turned out not to be served: what was known about its version is wrong. */
+  /** Called when the kind turned out not to be served: what was known about its version is wrong. */
   readonly onNotInstalled?: () => void
   readonly namespace?: string
   readonly labelSelector?: string
@@ -61,7 +61,7 @@ export interface ReflectorOptions<T extends KubeObject, I extends string> {
 
 export interface ReflectorTiming {
   readonly pageSize: number
-  /** A server sends a bookmark every minute: two and a half without a byte mean that nobody is there. */
+  /** A server sends a bookmark every minute: two and a half without a byte mean that no server is there. */
   readonly idleMs: number
   /** Streams are ended by the server after this long, or up to twice as long. */
   readonly streamSecondsMin: number
@@ -69,9 +69,9 @@ export interface ReflectorTiming {
   readonly recheckMs: number
   /** A kind that is missing for so long is gone, and its objects with it; a server that starts may miss it for moments. */
   readonly goneAfterMs: number
-  /** A server that shows an older world for so long was restored, and is believed. */
+  /** A server that shows an older world for so long was restored, and its list is applied. */
   readonly believeOlderAfterMs: number
-  /** A view that could not be brought up to date for so long is not believed any more. */
+  /** A cache that could not be brought up to date for so long is not relied on any more. */
   readonly problemAfterMs: number
   /** A stream that lived so long was a success, even without an event. */
   readonly provenMs: number
@@ -134,7 +134,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     return this.#missingSinceMs === undefined
   }
 
-  /** Why what is known cannot be believed now. A refusal is certain at once, anything else may be over in a moment. */
+  /** Why the cache cannot be relied on now. A refusal is certain at once, anything else may be over in a moment. */
   problem(): string | undefined {
     if (!this.isInstalled) return `${this.name} is not installed`
     if (this.#failing === undefined) return undefined
@@ -220,7 +220,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     }
   }
 
-  /** An older list is not believed, unless the server has insisted for long enough. */
+  /** An older list is not applied, unless the server has shown it for long enough. */
   #mayBelieve(version: string): boolean {
     const { cache, clock, log } = this.#options
     if (cache.version === '' || !isOlder(version, cache.version)) {

@@ -7,7 +7,7 @@ const rememberedMax = 4_096
 export class Repeated<T> {
   #known = new Map<string, T>()
 
-  /** The first that came under this key of late. All under one key must be equal, and nobody may change them. */
+  /** The first that came under this key of late. All under one key must be equal, and must not be changed. */
   of(key: string, value: T): T {
     const known = this.#known.get(key)
     if (known !== undefined) return known

@@ -1,4 +1,4 @@
-// A client that finds out by itself which version of a kind the server speaks.
+// A client that finds out by itself which version of a kind the server serves.
 
 import type { Clock } from '../runtime/clock.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -13,7 +13,7 @@ export interface SpeakOptions {
   /** The user agent, and the field manager of what is written. */
   readonly name: string
   readonly metrics?: Metrics | undefined
-  /** How long "not installed" is believed. */
+  /** How long the answer "not installed" is kept. */
   readonly absentMs?: number
 }
 

@@ -152,7 +152,7 @@ test('a refused stream is answered whole', async () => {
   expect(await send({ isStream: true })).toMatchObject({ status: 410, body: '{"code":410}' })
 })
 
-test('a request that nobody took did certainly not arrive; one that was cut off may have', async () => {
+test('a request that no server took did certainly not arrive; one that was cut off may have', async () => {
   const server = createServer()
   const port = await listen(server)
   await new Promise(resolve => server.close(resolve))
@@ -161,7 +161,7 @@ test('a request that nobody took did certainly not arrive; one that was cut off 
   expect(await lost(aWire(`http://127.0.0.1:${rude}`).send({ method: 'POST', body: '{}' }))).toBe(true)
 })
 
-test('a server is believed only with a certificate of the authority that was named', async () => {
+test('a server is trusted only with a certificate of the authority that was named', async () => {
   const kept = freshCertificates()
   const { certificate, key } = kept.server()
   const port = await listen(createTLSServer({ cert: certificate, key }, echo))
@@ -170,7 +170,7 @@ test('a server is believed only with a certificate of the authority that was nam
   expect(await lost(aWire(server).send({ method: 'POST' }))).toBe(false)
 })
 
-test('no environment variable makes us believe anybody', async () => {
+test('no environment variable makes us trust a server', async () => {
   const { certificate, key } = freshCertificates().server()
   const port = await listen(createTLSServer({ cert: certificate, key }, echo))
   const before = process.env.NODE_TLS_REJECT_UNAUTHORIZED
@@ -183,7 +183,7 @@ test('no environment variable makes us believe anybody', async () => {
   }
 })
 
-test('a kubeconfig that trusts anyone is refused, unless that is what was asked for', () => {
+test('a kubeconfig that trusts any server is refused, unless that is what was asked for', () => {
   expect(() => aWire('https://127.0.0.1:1', { trustsAnyone: true })).toThrow('insecure-skip-tls-verify')
   expect(() => aWire('https://127.0.0.1:1', { trustsAnyone: true }, { mayTrustAnyone: true })).not.toThrow()
 })

@@ -36,7 +36,7 @@ export function createUndiciWire(options: UndiciWireOptions): UndiciWire {
   const { connection, mayTrustAnyone = false, connectionsMax = 128 } = options
   if (connection.trustsAnyone && !mayTrustAnyone) {
     throw new KubeconfigError(
-      'the kubeconfig says insecure-skip-tls-verify: anybody could answer as the server; give its certificate-authority',
+      'the kubeconfig says insecure-skip-tls-verify: any host could answer as the server; give its certificate-authority',
     )
   }
   const agent = new Agent({

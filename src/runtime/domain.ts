@@ -1,7 +1,7 @@
 // A failure domain: sources, and the reconcilers and tasks that cannot do without them. What one domain lacks holds up
 // nothing but itself and the domains that need it.
 //
-//   new --start--> starting --nothing is missing, admitted--> working --told to stop--> stopping --> stopped
+//   new --start--> starting --nothing is missing, admitted--> working ----- stop -----> stopping --> stopped
 //                     |                                        |   ^
 //                     | a reason is known                problem   |  it is over
 //                     v                                        v   |
@@ -11,15 +11,15 @@ import { describeError, type Log } from '../telemetry/log.ts'
 import type { Reconciler, RunningReconciler } from './reconciler.ts'
 import type { CancelReason } from './retry-policy.ts'
 
-/** Something that keeps a view of the world up to date until it is told to stop. */
+/** Keeps a cache up to date until it is stopped. */
 export interface Source {
   readonly name: string
   start(): void
-  /** Resolves when the view is complete for the first time; rejects when the signal is aborted before. */
+  /** Resolves when the cache is complete for the first time; rejects when the signal is aborted before. */
   synced(signal: AbortSignal): Promise<void>
-  /** Why the view cannot be believed now, in a sentence. */
+  /** Why the cache cannot be relied on now, in a sentence. */
   problem?(): string | undefined
-  /** False while the server does not have what is to be viewed. */
+  /** False while the server does not have the kind. */
   readonly isInstalled?: boolean
   /** Calls `changed` whenever `problem` may answer something else than before. */
   onProblemChange?(changed: () => void): void
@@ -44,7 +44,7 @@ export interface DomainOptions {
   readonly admitted?: (signal: AbortSignal, waitFor: WaitFor) => Promise<void>
 }
 
-/** Faults are those of the reasons that are faults (see `Domain.faults`): all of them, unless told otherwise. */
+/** `faults`: those of the reasons that are faults (see `Domain.faults`); by default all of them. */
 export type WaitFor = (reasons: readonly string[], faults?: readonly string[]) => void
 
 export interface Domain {
@@ -70,7 +70,7 @@ export interface Domain {
 
 export interface SourceOptions {
   /**
-   * True, unless told otherwise: the domain waits while the source has a problem. `at first`: it waits until the source has
+   * True, the default: the domain waits while the source has a problem. `at first`: it waits until the source has
    * synced, and what is known then stays good enough. False: it works without the source once that has synced or has a
    * problem.
    */
@@ -167,8 +167,8 @@ export class ManagedDomain implements Domain {
     changed()
   }
 
-  /** Begins, pauses or continues passes as is right now. The domains it needs were asked before. */
-  review(isManagerAdmitted: boolean): void {
+  /** Begins, pauses or continues passes. The domains it needs were updated before. */
+  update(isManagerAdmitted: boolean): void {
     const lacks = this.#lacks()
     const before = this.state
     this.state = stateOf(lacks, isManagerAdmitted)
@@ -208,9 +208,9 @@ export class ManagedDomain implements Domain {
       }
     }
     for (const [followed, { isNeeded }] of this.#sources) {
-      // What `admitted` says of the same kind says more.
-      const isSaid = ({ reason }: Lack) => lacks.some(said => said.reason.startsWith(reason))
-      lacks.push(...lacksOf(followed, isNeeded).filter(lack => !isSaid(lack)))
+      // The reason that `admitted` gives for the same kind has more detail.
+      const isListed = ({ reason }: Lack) => lacks.some(one => one.reason.startsWith(reason))
+      lacks.push(...lacksOf(followed, isNeeded).filter(lack => !isListed(lack)))
     }
     return lacks
   }

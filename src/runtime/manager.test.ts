@@ -39,7 +39,7 @@ function aSource(name: string, journal: string[] = []) {
   return {
     source,
     sync,
-    /** From now on, until it is told otherwise, it cannot be believed. */
+    /** From now on, until it is set again, it has a problem. */
     suffer(from: string | undefined) {
       problem = from
       for (const call of changed) call()
@@ -226,10 +226,10 @@ test('a source that two domains read is started and stopped once', async () => {
 test('a domain waits for its own admission, and says what for', async () => {
   const { manager } = aManager()
   let admit = () => {}
-  let tell: (reasons: readonly string[]) => void = () => {}
+  let report: (reasons: readonly string[]) => void = () => {}
   const vm = aDomain(manager, 'vm', {
     admitted: (_, waitFor) => {
-      tell = waitFor
+      report = waitFor
       return new Promise(resolve => {
         admit = resolve
       })
@@ -238,7 +238,7 @@ test('a domain waits for its own admission, and says what for', async () => {
   const broken = aDomain(manager, 'import', { admitted: () => Promise.reject(new Error('no answer')) })
   void manager.start()
   expect(await isStarted(manager)).toBe(false)
-  tell(['may not list virtualmachines'])
+  report(['may not list virtualmachines'])
   expect(await isStarted(manager)).toBe(true)
   expect([vm.domain.state, vm.domain.reasons(), vm.passes]).toEqual(['waiting', ['may not list virtualmachines'], []])
   expect(broken.domain.reasons()).toEqual(['import could not be admitted: no answer'])
@@ -305,7 +305,7 @@ test('a pass that does not listen is waited for only so long', async () => {
   expect(manager.state).toBe('stopped')
 })
 
-test('the owner of the process is told of a task that ends by itself', async () => {
+test('a task that ends by itself is reported to onTaskEnd', async () => {
   const ended: string[] = []
   const { manager } = aManager({ onTaskEnd: (task, error) => ended.push(`${task}: ${String(error)}`) })
   const domain = manager.domain('capi')

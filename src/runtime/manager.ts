@@ -1,6 +1,6 @@
 // The life of a process that reconciles, made of failure domains (domain.ts). Sources are started; each domain begins its
 // passes when its own are synced, so a reconciler never sees a world that is only half known, and no domain waits for
-// another's. When the process is told to stop, passes end before the sources they read from.
+// another's. When the process stops, passes end before the sources they read from.
 //
 //   new --start--> starting --admitted, every domain works or says why it waits--> running --stop--> stopping --> stopped
 
@@ -88,14 +88,14 @@ export class Manager {
     this.#mustBeNew('a start')
     this.#state = 'starting'
     const { signal } = this.#abort
-    const changed = () => this.#review()
+    const changed = () => this.#update()
     for (const followed of this.#sources.values()) this.#begin(followed)
     for (const domain of this.#domains) void domain.admit(signal, changed)
-    this.#review()
+    this.#update()
     await this.#options.admitted?.(signal)
     signal.throwIfAborted()
     this.#isAdmitted = true
-    this.#review()
+    this.#update()
     await this.#settled.until(this.#isSettled(), signal)
     this.#state = 'running'
   }
@@ -126,10 +126,10 @@ export class Manager {
   }
 
   /** A domain is asked after those it needs, which were made before it: once round is enough. */
-  #review(): void {
+  #update(): void {
     if (this.#state !== 'starting' && this.#state !== 'running') return
-    for (const domain of this.#domains) domain.review(this.#isAdmitted)
-    if (this.#isSettled()) this.#settled.tell()
+    for (const domain of this.#domains) domain.update(this.#isAdmitted)
+    if (this.#isSettled()) this.#settled.resolve()
   }
 
   #isSettled(): boolean {
@@ -147,12 +147,12 @@ export class Manager {
   #begin(followed: FollowedSource): void {
     const { source } = followed
     const { signal } = this.#abort
-    source.onProblemChange?.(() => this.#review())
+    source.onProblemChange?.(() => this.#update())
     source.start()
     source.synced(signal).then(
       () => {
         followed.hasSynced = true
-        this.#review()
+        this.#update()
       },
       error => {
         if (!signal.aborted) this.#options.log.error('a source gave up', { source: source.name, error })

@@ -18,7 +18,7 @@ function aQueue(options: Partial<QueueOptions> & Pick<QueueOptions, 'run'>) {
   return { clock, queue }
 }
 
-/** Notes when each key ran, and answers what it is told to. */
+/** Notes when each key ran, and answers what the test set. */
 function aLog(answer: (key: string, times: number) => Next = () => done) {
   const ran: { key: string; atMs: number }[] = []
   const counts = new Map<string, number>()
@@ -178,7 +178,7 @@ describe('a queue', () => {
     expect(log.ran.length).toBe(5_000)
   })
 
-  test('looks again at once on an old view, and then after pauses that stay short however long it lasts', async () => {
+  test('runs a key again at once that was decided on an old cache, and then after pauses that stay short', async () => {
     const log = aLog(() => ({ kind: 'stale' }))
     const { queue, clock } = aQueue({ run: log.run })
     log.time.nowMs = () => clock.monotonicMs()
@@ -192,7 +192,7 @@ describe('a queue', () => {
     await queue.stop()
   })
 
-  test('does not count an old view among the failures, nor forget them for it', async () => {
+  test('does not count an old cache among the failures, nor forget them for it', async () => {
     const answers: Next[] = [{ kind: 'retry' }, { kind: 'stale' }, { kind: 'retry' }, done]
     const log = aLog((_, times) => answers[times - 1] ?? done)
     const { queue, clock } = aQueue({ run: log.run })

@@ -13,7 +13,7 @@
 // - Keys are taken from their groups in turn, first in first out within one: a group of a million keys does not hold up
 //   a group of one.
 // - A key that fails waits longer each time and holds up no other; a mark from outside ends its wait.
-// - A key whose view was old has not failed: it is looked at again at once, and then after pauses that stay short.
+// - A key that was decided on an old cache has not failed: it runs again at once, and then after pauses that stay short.
 
 import { type Backoff, backoffMs } from './backoff.ts'
 import type { CancelTimer, Clock } from './clock.ts'
@@ -26,7 +26,7 @@ export type Next =
   /** There is more to do: behind the others, without a delay. */
   | { readonly kind: 'requeue' }
   | { readonly kind: 'requeue after'; readonly delayMs: number }
-  /** It was decided on an old view: at once, and then after short pauses, by when the view is newer. */
+  /** It was decided on an old cache: at once, and then after short pauses, by when the cache is newer. */
   | { readonly kind: 'stale' }
   /** It failed: later, and later still the next time. */
   | { readonly kind: 'retry'; readonly atLeastMs?: number }
@@ -45,7 +45,7 @@ export interface QueueOptions {
 
 const retryBackoff: Backoff = { firstMs: 20, maxMs: 5 * 60_000, factor: 2, jitter: 0.5 }
 
-/** A view is late by moments: a claim should not wait for minutes because of it. */
+/** A cache is late by moments: a claim should not wait for minutes because of it. */
 export const staleBackoff: Backoff = { firstMs: 20, maxMs: 2_000, factor: 2, jitter: 0.5 }
 
 /** A pass that asks for more this often in a row is going in circles, and is slowed down like one that fails. */
@@ -70,7 +70,7 @@ interface Item {
   ownAtMs: number | undefined
   cancelTimer: CancelTimer | undefined
   failures: number
-  /** Old views in a row. */
+  /** Passes in a row that were decided on an old cache. */
   stales: number
   agains: number
 }

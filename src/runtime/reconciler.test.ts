@@ -95,7 +95,7 @@ test('an exception thrown before the first await is an error like any other', as
   expect(run.outcomes).toEqual(['failed', 'done'])
 })
 
-test('a pass that takes too long is told to stop, and tried again', async () => {
+test('a pass that takes too long is aborted, and tried again', async () => {
   const run = aRun((times, { signal }) => {
     if (times > 1) return Promise.resolve(done())
     return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))

@@ -46,7 +46,7 @@ export interface ReconcilerDefinition {
   /** Groups are served in turn, so that none waits for another: a pool, a namespace. Keys of one run beside each other. */
   readonly groupOf?: (key: string) => string
   readonly backoff?: Backoff
-  /** A pass that takes longer is told to stop. */
+  /** A pass that takes longer is aborted. */
   readonly passMsMax?: number
 }
 
@@ -73,7 +73,7 @@ export interface RunningReconciler {
   start(): void
   /** No pass begins until `start` is called again; those that run go on. */
   pause(): void
-  /** Tells running passes why they should end; resolves when they have. */
+  /** Aborts running passes with this reason; resolves when they have ended. */
   stop(reason: CancelReason): Promise<void>
   readonly depth: number
   readonly running: number
@@ -179,7 +179,7 @@ class RunningPass implements Pass {
     return abort.signal
   }
 
-  /** Why it was told to stop, if it was. */
+  /** Why it was aborted, if it was. */
   get cancelReason(): unknown {
     return this.#abort === undefined ? this.#cancelled : this.#abort.signal.reason
   }
@@ -210,7 +210,7 @@ function judge(error: Error, log: Log): [PassOutcome, Next] {
   const retryPolicy = retryPolicyOf(error)
   switch (retryPolicy.kind) {
     case 'stale':
-      log.debug('looked at an old view, looking again', { error: describeError(error) })
+      log.debug('decided on an old cache, running again', { error: describeError(error) })
       return ['conflict', { kind: 'stale' }]
     case 'retry':
       log.info('a pass failed and will be tried again', { error: describeError(error) })

@@ -2,7 +2,7 @@
 // error types and knows no server.
 
 export type RetryPolicy =
-  /** The view was old: look again, at once the first time. */
+  /** The cache was old: run again, at once the first time. */
   | { readonly kind: 'stale' }
   /** Try again later, and not before `atLeastMs` when the server asked for it. */
   | { readonly kind: 'retry'; readonly atLeastMs?: number }

@@ -3,7 +3,7 @@
 export class Waiters {
   readonly #waiting = new Set<() => void>()
 
-  /** Resolves at once if it is so already, else when `tell` is called; rejects when the signal is aborted before. */
+  /** Resolves at once if it is so already, else when `resolve` is called; rejects when the signal is aborted before. */
   until(isSo: boolean, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (isSo) return resolve()
@@ -21,8 +21,8 @@ export class Waiters {
     })
   }
 
-  /** It is so now. */
-  tell(): void {
+  /** It is so now: every caller goes on. */
+  resolve(): void {
     for (const agree of this.#waiting) agree()
     this.#waiting.clear()
   }

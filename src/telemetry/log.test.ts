@@ -41,7 +41,7 @@ test('a field that cannot be printed does not fail the caller', () => {
   expect(lines).toHaveLength(1)
 })
 
-test('an error tells its causes, up to a point', () => {
+test('an error is printed with its causes, up to a point', () => {
   const error = new Error('outer', { cause: new Error('inner', { cause: 'text' }) })
   expect(describeError(error)).toBe('outer: inner')
   expect(describeError('text')).toBe('text')

@@ -6,7 +6,7 @@ export type Level = 'debug' | 'info' | 'error'
 export type LogFields = Readonly<Record<string, unknown>>
 
 export interface Log {
-  /** For a developer who looks closely. */
+  /** For a developer that looks closely. */
   debug(sentence: string, fields?: LogFields): void
   /** For what an operator would mention to a colleague. */
   info(sentence: string, fields?: LogFields): void

@@ -62,7 +62,7 @@ async function everything(world: World): Promise<Stored[]> {
 }
 
 describe('Before Mooring takes over from the in-cluster provider', () => {
-  test('every address is said to be adopted, nothing is written, and the desk then does just that', async () => {
+  test('every address has the verdict adopted, nothing is written, and the desk then does just that', async () => {
     const { world, pool } = await aWorldBefore()
     const made = await Promise.all(
       ['10.0.1.3', '10.0.1.1', '10.0.1.2'].map(address => served(world, pool, aClaim().on(pool), address)),
@@ -80,7 +80,7 @@ describe('Before Mooring takes over from the in-cluster provider', () => {
     expect((await adopt(world)).answer.addresses.map(({ reason }) => reason)).toEqual(['Held', 'Held', 'Held', 'Held'])
   })
 
-  test('an address that its pool does not list is adopted, and that is said', async () => {
+  test('an address that its pool does not list is adopted, and the verdict says so', async () => {
     const { world, pool } = await aWorldBefore()
     await served(world, pool, aClaim().on(pool), '10.9.9.9')
     const { code, answer } = await adopt(world)
@@ -88,7 +88,7 @@ describe('Before Mooring takes over from the in-cluster provider', () => {
     expect(answer.addresses).toMatchObject([{ outcome: 'adopted', reason: 'NotOffered' }])
   })
 
-  test('two claims with one address are both refused, and each is told of the other', async () => {
+  test('two claims with one address are both refused, and each verdict names the other', async () => {
     const { world, pool } = await aWorldBefore()
     const [one, other] = [aClaim().on(pool), aClaim().on(pool)]
     await served(world, pool, one, '10.0.1.7')
@@ -171,7 +171,7 @@ describe('Before Mooring takes over from the in-cluster provider', () => {
     expect(code).toBe(exitCodes.refused)
   })
 
-  test('an address that somebody else holds in the ledger is refused', async () => {
+  test('an address that another claim holds in the ledger is refused', async () => {
     const { world, pool } = await aWorldBefore()
     await world.desk.start()
     await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
@@ -194,7 +194,7 @@ describe('Before Mooring takes over from the in-cluster provider', () => {
     expect(answer.addresses.map(({ outcome }) => outcome)).toEqual(['waits', 'leaves', 'left alone'])
   })
 
-  test('only what the controller will serve is told of, where it serves one namespace or some claims', async () => {
+  test('only what the controller will serve has a verdict, where it serves one namespace or some claims', async () => {
     const { world, pool } = await aWorldBefore()
     const elsewhere = await world.anotherNamespace()
     const there = await world.create({ ...aPool().object, metadata: { name: 'there', namespace: elsewhere } })

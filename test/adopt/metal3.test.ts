@@ -76,7 +76,7 @@ async function adopt(
 }
 
 describe('Taking over from Metal3', () => {
-  test('keeps every address that Metal3 has given out from everybody else', async () => {
+  test('keeps every address that Metal3 has given out from all other claims', async () => {
     const world = await aMetal3World()
     await servedByMetal3(world, 'web', '10.0.1.1')
     await metal3(world, 'IPClaim', 'db', { pool: { name: 'rack' } })
@@ -88,7 +88,7 @@ describe('Taking over from Metal3', () => {
     await aServedClaim(world, aClaim().on(onMooring), '10.0.1.3')
   })
 
-  test('lets a claim that is made anew have its address, and asks nothing else of anybody', async () => {
+  test('lets a claim that is made anew have its address, and needs no other step', async () => {
     const world = await aMetal3World()
     const old = await servedByMetal3(world, 'web', '10.0.1.7')
     const { text } = await adopt(world, { output: 'yaml' })
@@ -157,7 +157,7 @@ describe('Taking over from Metal3', () => {
     expect({ code, text }).toEqual({ code: 0, text: 'no addresses found' })
   })
 
-  test('is for the pools of one namespace, where it is told so, and for no filter', async () => {
+  test('is for the pools of one namespace, where a flag says so, and for no filter', async () => {
     const world = await aMetal3World()
     await servedByMetal3(world, 'web', '10.0.1.1')
     const told = async (namespace: string) => JSON.parse((await adopt(world, { dryRun: true, namespace })).text).summary

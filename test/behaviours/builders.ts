@@ -1,4 +1,4 @@
-// Objects with good defaults, said in the words of the stories: `aClaim().on(pool)`.
+// Objects with good defaults, in the words of the stories: `aClaim().on(pool)`.
 
 import type { KubeObject } from '../../src/kube/object.ts'
 import { coreVersion } from './definitions.ts'
@@ -127,7 +127,7 @@ export const aClaim = (version: string = coreVersion): ClaimDraft =>
     spec: {},
   })
 
-/** An IPAddress as somebody makes it by hand for a claim that is to come. */
+/** An IPAddress as a user makes it by hand for a claim that is to come. */
 export function anAddressFor(claim: ClaimDraft, address: string, spec: Readonly<Record<string, unknown>> = {}): Draft {
   const { apiVersion, metadata, spec: wish } = claim.object
   const { name = '', namespace } = metadata

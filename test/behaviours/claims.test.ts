@@ -189,7 +189,7 @@ describe('A claim', () => {
     await isGone(world, claim)
   })
 
-  test('that goes before it was served leaves nobody waiting in its place', async () => {
+  test('that goes before it was served does not hold up the claim behind it', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().withAddresses('10.0.1.7'))
     const first = await aServedClaim(world, aClaim().on(pool))
@@ -228,7 +228,7 @@ describe('A claim', () => {
     })
   })
 
-  test('says of which generation its condition speaks, and when it came about', async () => {
+  test('has the observed generation in its condition, and when it came about', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())
     const claim = await aServedClaim(world, aClaim().on(pool))

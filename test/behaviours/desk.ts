@@ -16,7 +16,7 @@ import { createMetrics } from '../../src/telemetry/metrics.ts'
 export interface DeskUnderTest {
   start(): Promise<void>
   stop(): Promise<void>
-  /** As a crash: nothing more leaves or reaches the process, and it says no goodbye. */
+  /** As a crash: nothing more leaves or reaches the process, and its lease is not given back. */
   kill(): Promise<void>
   /** As a crash at a moment: this request does not leave any more, nor does any after it. */
   killBefore(isMoment: (request: WireRequest) => boolean): void
@@ -32,7 +32,7 @@ export interface DeskUnderTest {
   endWatches(): void
   /** What was logged for an operator to read, since the desk was made. */
   readonly log: readonly Line[]
-  /** The same, and what was logged for whoever looks closely. */
+  /** The same, and what was logged at the debug level. */
   readonly diary: readonly Line[]
   /** The office first, then the desks that are on. */
   states(): readonly Pick<Assembled['domains'][number], 'name' | 'state' | 'reasons'>[]
@@ -58,7 +58,7 @@ interface Life {
   readonly cut: AbortController
 }
 
-/** Which desks there are, and which of them are on: all of the product's, unless told otherwise. */
+/** Which desks there are, and which of them are on: by default all of the product's. */
 export interface DesksUnderTest {
   readonly desks?: readonly Desk[]
   readonly on?: readonly string[]

@@ -37,7 +37,7 @@ describe('An IPAddress that was there before its claim', () => {
     await aServedClaim(world, claim, '10.0.1.77')
   })
 
-  test('keeps its address from everybody else', async () => {
+  test('keeps its address from all other claims', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().withAddresses('10.0.1.10-10.0.1.11'))
     await world.create(anAddressFor(aClaim().on(pool), '10.0.1.10'))
@@ -70,7 +70,7 @@ describe('An IPAddress that was there before its claim', () => {
     }
   })
 
-  test('that nobody can read does not stop the pool', async () => {
+  test('that cannot be read does not stop the pool', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())
     await world.create(anAddressFor(aClaim().on(pool), 'fe80::1', { prefix: 64 }))
@@ -113,14 +113,14 @@ describe('An IPAddress that was there before its claim', () => {
 })
 
 describe('An IPAddress in use', () => {
-  test('that somebody deletes stays while its claim lives', async () => {
+  test('that a user deletes stays while its claim lives', async () => {
     const world = await aWorld()
     const claim = await aServedClaim(world, aClaim().on(await world.create(aPool())))
     await world.delete({ ...(await report(world, claim)) })
     await world.always(async () => expect(await addressOf(world, claim)).toBe('10.0.1.1'))
   })
 
-  test('inside of a prefix, whose owners somebody takes off, gets them back and stays what it is', async () => {
+  test('inside of a prefix, whose owners a user takes off, gets them back and stays what it is', async () => {
     const world = await aWorld()
     const pool = await world.create(aPrefixPool('fd00::/60'))
     const draft = aClaim().on(pool)
@@ -169,7 +169,7 @@ describe('An IPAddress in use', () => {
     })
   })
 
-  test('that is removed by force while nobody looks comes back identical at the next start', async () => {
+  test('that is removed by force while no controller runs comes back identical at the next start', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())
     const first = await aServedClaim(world, aClaim().on(pool))
@@ -324,7 +324,7 @@ describe('A claim in use', () => {
     await reportIsGone(world, claim)
   })
 
-  test('that somebody else still needs keeps its address until they are done', async () => {
+  test('that another controller still needs keeps its address until that one is done', async () => {
     const world = await aWorld()
     const claim = await aServedClaim(
       world,
@@ -341,7 +341,7 @@ describe('A claim in use', () => {
 })
 
 describe('A hold', () => {
-  test('that somebody deletes goes on holding while its claim lives', async () => {
+  test('that a user deletes goes on holding while its claim lives', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())
     const claim = await aServedClaim(world, aClaim().on(pool))
@@ -384,12 +384,12 @@ describe('A hold', () => {
     const pool = await world.create(aPool())
     await aServedClaim(world, aClaim().on(pool))
     const [hold] = await holdsOf(world, pool)
-    const stray = likeHold(hold, '10.0.1.9', { name: 'nobody', uid: 'nobody' })
+    const stray = likeHold(hold, '10.0.1.9', { name: 'never-was', uid: 'never-was' })
     await world.create(stray)
     await isGone(world, stray)
   })
 
-  test('keeps an address that its claim asked for from nobody: a claim that comes with a choice gets exactly that', async () => {
+  test('of a claim that came with its choice keeps the address from a second claim with the same choice', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())
     await aServedClaim(

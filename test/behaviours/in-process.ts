@@ -27,7 +27,7 @@ import type { Ground, WorldOptions } from './world.ts'
 const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
 export async function anInProcessWorld(options: WorldOptions): Promise<Ground> {
-  const { define, isReviewed = false } = options
+  const { define, hasWebhooks = false } = options
   const server = define === undefined ? await aServer({ disk: await withKinds() }) : await aServer()
   if (define !== undefined) await install(server, define(definitions))
   const clock = new VirtualClock()
@@ -41,7 +41,7 @@ export async function anInProcessWorld(options: WorldOptions): Promise<Ground> {
     return desk
   }
   const desk = await start()
-  if (isReviewed) await askWebhooks(server, desk.webhookSets())
+  if (hasWebhooks) await askWebhooks(server, desk.webhookSets())
   return {
     client,
     clock,

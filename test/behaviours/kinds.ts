@@ -1,4 +1,4 @@
-// The kinds that behaviours speak of, by the name that an object says of itself.
+// The kinds of the behaviours, by the kind that an object names.
 
 import { definitionKind } from '../../scripts/real/kinds.ts'
 import { claims, clusters, reports } from '../../src/controllers/capi/kinds.ts'

@@ -1,12 +1,12 @@
-// A wait that ended in vain on a server cannot be had again: what there was is told with the failure. The objects as they are
-// stored, which of them the desk knows in another version, and what it logged about them and about its watches.
+// A wait that ended in vain on a server cannot be repeated: the failure carries what there was. The objects as they are stored,
+// which of them the desk has in another version, and what it logged about them and about its watches.
 
 import type { Client } from '../../src/kube/client.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
 import type { DeskUnderTest, Line } from './desk.ts'
 import { claims, clusters, holds, pools, reports } from './kinds.ts'
 
-export async function tellLastLook(client: Client, home: string, desks: readonly DeskUnderTest[]): Promise<void> {
+export async function describeLastLook(client: Client, home: string, desks: readonly DeskUnderTest[]): Promise<void> {
   const lines = [`in ${home} there was:`]
   for (const kind of [claims, reports, holds, clusters, ...pools]) {
     const there = (await stored(client, kind)).filter(object => isAbout(object, home))
@@ -44,7 +44,7 @@ function differences(there: readonly KubeObject[], known: readonly KubeObject[])
 
 const versionOf = ({ kind, metadata }: KubeObject): string => `${metadata.resourceVersion} of ${kind} ${metadata.name}`
 
-/** Names of namespaces are nobody else's. */
+/** No other test has namespaces of these names. */
 function isAbout(thing: object, home: string): boolean {
   return JSON.stringify(thing).includes(home)
 }

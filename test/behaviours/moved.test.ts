@@ -33,7 +33,7 @@ describe('A claim that clusterctl takes to another cluster', () => {
     await isGone(world, claim)
   })
 
-  test('gets nothing back either when it was told first', async () => {
+  test('gets nothing back either when it was annotated first', async () => {
     const world = await aWorld()
     const claim = await aServedClaim(world, aClaim().on(await world.create(aPool())))
     const report = await reportOf(world, claim)

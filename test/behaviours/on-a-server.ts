@@ -8,9 +8,9 @@ import { pause } from '../../src/runtime/clock.ts'
 import { definitions } from './definitions.ts'
 import { aDesk, type DesksUnderTest, type DeskUnderTest } from './desk.ts'
 import { kindOf } from './kinds.ts'
-import { tellLastLook } from './last-look.ts'
-import { askWebhooks, endWebhooks } from './reviews-on-a-server.ts'
+import { describeLastLook } from './last-look.ts'
 import { startServer } from './server.ts'
+import { askWebhooks, endWebhooks } from './webhooks-on-a-server.ts'
 import type { Ground, WorldOptions } from './world.ts'
 
 /** Undefined: everything in this process. */
@@ -38,14 +38,14 @@ const run = Math.random().toString(36).slice(2, 7)
 let count = 0
 
 export async function aServerWorld(options: WorldOptions): Promise<Ground> {
-  const { define, isReviewed = false } = options
+  const { define, hasWebhooks = false } = options
   const own = define && (await startServer(define(definitions), { withControllers: false }))
   if (own !== undefined) onTestFinished(() => own.stop())
   const { client, wire, clock } = own === undefined ? shared() : connectUntilFinished(own.kubeconfig)
   const home = `behaviour-${run}-${++count}`
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } }
   await client.create(kindOf(namespace), namespace)
-  if (own === undefined && !isReviewed) await endWebhooks(client, home)
+  if (own === undefined && !hasWebhooks) await endWebhooks(client, home)
   const desks: DeskUnderTest[] = []
   const start = async (which: DesksUnderTest = options) => {
     const desk = aDesk(wire, clock, which)
@@ -56,9 +56,9 @@ export async function aServerWorld(options: WorldOptions): Promise<Ground> {
   }
   const desk = await start()
   onTestFinished(async ({ task }) => {
-    if (task.result?.state === 'fail') await tellLastLook(client, home, desks)
+    if (task.result?.state === 'fail') await describeLastLook(client, home, desks)
   })
-  if (isReviewed) await askWebhooks(client, home, desk.webhookSets())
+  if (hasWebhooks) await askWebhooks(client, home, desk.webhookSets())
   return {
     client,
     clock,

@@ -191,7 +191,7 @@ describe('A claim that is paused itself', () => {
 })
 
 describe('A pool that is paused', () => {
-  test('serves nobody until it goes on', async () => {
+  test('serves no claim until it goes on', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().paused())
     const claim = aClaim().on(pool)

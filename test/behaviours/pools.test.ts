@@ -38,7 +38,7 @@ async function isServedFirst(world: World, waiting: readonly Stored[], address: 
   for (const claim of others) await saysWhy(world, claim, 'PoolExhausted')
 }
 
-describe('An exhausted pool serves whoever waited longest', () => {
+describe('An exhausted pool serves the claim that waited longest', () => {
   async function exhausted(world: World, draft: PoolDraft): Promise<[Stored, Stored]> {
     const pool = await world.create(draft)
     return [pool, await aServedClaim(world, aClaim().named('first').on(pool))]
@@ -68,7 +68,7 @@ describe('An exhausted pool serves whoever waited longest', () => {
     await isServedFirst(world, waiting, '10.0.1.8')
   })
 
-  test('when an address was released while nobody looked', async () => {
+  test('when an address was released while no controller ran', async () => {
     const world = await aWorld()
     const [pool] = await exhausted(world, aPool().withAddresses('10.0.1.7'))
     const waiting = await threeWaiting(world, pool)
@@ -117,7 +117,7 @@ describe('A pool that is being deleted', () => {
     await isGone(world, pool)
   })
 
-  test('serves nobody new, says so, and can finish', async () => {
+  test('serves no new claim, says so, and can finish', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())
     const claim = await aServedClaim(world, aClaim().on(pool))
@@ -140,7 +140,7 @@ describe('A pool that is being deleted', () => {
     await isGone(world, pool)
   })
 
-  test('does not wait for a rest that nobody needs any more', async () => {
+  test('does not wait for the rest of an address', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().with({ addressReuseGracePeriodSeconds: 300 }))
     const claim = await aServedClaim(world, aClaim().on(pool))
@@ -165,7 +165,7 @@ describe('A pool that is being deleted', () => {
   })
 })
 
-/** Long enough to be met by who looks a moment later, on a server that has much else to do. */
+/** Long enough to be seen by a test a moment later, on a server that has much else to do. */
 const restSeconds = isInProcess ? 4 : 8
 /** The same, by a process that was started meanwhile. */
 const longRestSeconds = isInProcess ? 4 : 15
@@ -312,7 +312,7 @@ describe('A claim that asks for an address', () => {
 describe('A pool that keeps addresses for named claims', () => {
   const keeping = () => anAddressPool().with({ preAllocations: { database: '10.0.1.5' } })
 
-  test('gives it to that claim, and to nobody else', async () => {
+  test('gives it to that claim, and to no other', async () => {
     const world = await aWorld()
     const pool = await world.create(keeping().withAddresses('10.0.1.5-10.0.1.6'))
     await aServedClaim(world, aClaim().on(pool), '10.0.1.6')
@@ -340,7 +340,7 @@ describe('A pool that keeps addresses for named claims', () => {
     await saysWhy(world, claim, 'AllocationFailed', '10.9.9.9 is not among the addresses')
   })
 
-  test('goes although nobody came for what it keeps', async () => {
+  test('goes although no claim came for what it keeps', async () => {
     const world = await aWorld()
     const pool = await world.create(keeping())
     await world.eventually(async () => expect((await world.get(pool))?.metadata.finalizers).toBeDefined())
@@ -350,7 +350,7 @@ describe('A pool that keeps addresses for named claims', () => {
 })
 
 describe('A range that is drained', () => {
-  test('is kept by who has it, and gives nothing new', async () => {
+  test('stays with the claims that have it, and gives nothing new', async () => {
     const world = await aWorld()
     const pool = await world.create(anAddressPool().withAddresses('10.0.1.10-10.0.1.12'))
     const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.10')
@@ -518,7 +518,7 @@ describe('A small or a large pool', () => {
   })
 })
 
-describe('A pool that somebody spoiled', () => {
+describe('A pool that a user spoiled', () => {
   test('by an IPAddress out of its range serves on', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().withAddresses('10.0.1.10-10.0.1.20'))

@@ -69,7 +69,7 @@ describe.each(bothKinds)('A claim on %s', (_, pool) => {
     for (const address of ['10.0.0.0', '10.0.1.0']) await aServedClaim(world, aClaim().on(listed), address)
   })
 
-  test('gets the prefix it asks for, and is told when that is none', async () => {
+  test('gets the prefix it asks for, and says so when that is none', async () => {
     const world = await aWorld()
     const listed = await world.create(pool('fd00::/62'))
     await aServedClaim(world, aClaim().on(listed).asking('fd00:0:0:2::/64'), 'fd00:0:0:2::')

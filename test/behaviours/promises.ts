@@ -1,4 +1,4 @@
-// What stories promise about claims, said once.
+// What stories promise about claims, written once.
 
 import { expect } from 'vitest'
 import { holdOf } from '../../src/controllers/office/parsed.ts'
@@ -88,7 +88,7 @@ function isKnownFrom(object: KubeObject, pool: Stored | undefined): boolean {
   return hold.pool.name === pool.metadata.name && hold.pool.namespace === (pool.metadata.namespace ?? '')
 }
 
-/** So many rows name the pool, and the desk has heard of it: whoever comes now finds what is free. */
+/** So many rows name the pool, and the desk's cache has them: a claim that comes now finds what is free. */
 export async function holdsBecome(world: World, pool: Thing, count: number): Promise<void> {
   await world.eventually(async () => {
     const held = await holdsOf(world, pool)

@@ -11,7 +11,7 @@ async function manyClaims(world: World, pool: Stored, count: number): Promise<vo
   }
 }
 
-/** Who has which address, by the claims' own word. */
+/** Which claim has which address, by the claims' own status. */
 async function served(world: World): Promise<Map<string, string>> {
   const shown = new Map((await world.list(reports)).map(({ metadata, spec }) => [metadata.name ?? '', spec.address]))
   const bound = (await world.list(claims)).filter(({ status }) => status?.addressRef !== undefined)
@@ -20,10 +20,10 @@ async function served(world: World): Promise<Map<string, string>> {
 
 async function allAreServed(world: World, pool: Stored, count: number): Promise<Map<string, string>> {
   await world.eventually(async () => expect((await served(world)).size).toBe(count), 60_000)
-  const who = await served(world)
-  expect(new Set(who.values()).size).toBe(count)
+  const holders = await served(world)
+  expect(new Set(holders.values()).size).toBe(count)
   await world.eventually(async () => expect(await holdsOf(world, pool)).toHaveLength(count))
-  return who
+  return holders
 }
 
 const wide = () => aPool().withAddresses('10.8.0.0/22').withPrefix(22)
@@ -87,7 +87,7 @@ describe('A process that is killed', () => {
     await world.eventually(() => expect(isReached).toBe(true))
     await world.desk.kill()
     const shown = await world.report(claim)
-    // Whoever is asked first after the restart would get the address, if it were free.
+    // The claim that is served first after the restart would get the address, if it were free.
     const rival = await world.create(aClaim().named('a-rival').on(pool))
     await world.desk.start()
     await isServed(world, claim)

@@ -1,5 +1,5 @@
-// Whose space a pool gives addresses out of. A space is a set of addresses in which each may be held only once: whoever gets a
-// pool into it can take addresses away from the others in it.
+// Which space a pool gives addresses out of. A space is a set of addresses in which each may be held only once: a tenant with a
+// pool in it can take addresses away from the other pools in it.
 
 import { describe, expect, test } from 'vitest'
 import { aClaim, aClusterAddressPool, anAddressPool, aPool } from './builders.ts'
@@ -23,7 +23,7 @@ async function isRefused(world: World, pool: Stored, sentence: RegExp): Promise<
   })
 }
 
-describe('A tenant who names the space of another team', () => {
+describe('A tenant that names the space of another team', () => {
   test('is refused with a sentence, takes no address of it, and starves no claim', async () => {
     const world = await aWorld()
     const space = aSpace()

@@ -35,7 +35,7 @@ async function bareReport(world: World, pool: Stored, claim: Stored, draft: Clai
 }
 
 describe('What the in-cluster provider served', () => {
-  test('is kept as it is, and written down', async () => {
+  test('is kept as it is, and gets its holds', async () => {
     const world = await aWorld()
     await world.desk.stop()
     const pool = await world.create(aPool())
@@ -65,7 +65,7 @@ describe('What the in-cluster provider served', () => {
     await aServedClaim(world, aClaim().on(pool), '10.0.1.2')
   })
 
-  test('stays ready whatever a stranger, who is not bound, says to have', async () => {
+  test('stays ready whatever a claim that is not bound shows', async () => {
     const world = await aWorld()
     await world.desk.stop()
     const pool = await world.create(aPool())
@@ -141,7 +141,7 @@ describe('A claim that clusterctl moves here', () => {
 })
 
 describe('A claim that arrives with an address which another one holds', () => {
-  test('is told so, and so is the one that has it, and nobody loses anything', async () => {
+  test('says so, and the one that has it gets an event, and no claim loses anything', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())
     const holder = await aServedClaim(world, aClaim().on(pool), '10.0.1.1')

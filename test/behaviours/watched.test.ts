@@ -4,7 +4,7 @@ import { events } from './kinds.ts'
 import { addressOf, aServedClaim, isGone, isServed, saysWhy } from './promises.ts'
 import { aWorld, isInProcess, type Stored, type World } from './world.ts'
 
-/** The number behind a name and its labels; undefined when it is not told. */
+/** The number behind a name and its labels; undefined when there is none. */
 function numberOf({ desk }: World, name: string, labels: Readonly<Record<string, string>> = {}): number | undefined {
   const wanted = Object.entries(labels).map(([label, value]) => `${label}="${value}"`)
   const found = desk
@@ -45,7 +45,7 @@ describe('The numbers that are scraped', () => {
     expect(world.desk.metrics()).toMatch(/mooring_pool_addresses\{.*state="free"\} 1844674407370955161\d\n/)
   })
 
-  test('tell who waits for which pool and why, and when a pool ran out', async () => {
+  test('show how many claims wait for which pool and why, and when a pool ran out', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().withAddresses('10.0.1.1'))
     const labels = { kind: 'InClusterIPPool', name: pool.metadata.name ?? '' }
@@ -78,7 +78,7 @@ describe('The numbers that are scraped', () => {
     expect(numberOf(world, 'mooring_claim_ready_seconds_sum', kind)).toBeGreaterThanOrEqual(20)
   })
 
-  test('tell what is asked of the API server, how kinds are followed and what waits for its turn', async () => {
+  test('show what is asked of the API server, how kinds are followed and what waits for its turn', async () => {
     const world = await aWorld()
     await aServedClaim(world, aClaim().on(await world.create(aPool())))
     const holds = { resource: 'holds.mooring.dev' }
@@ -136,7 +136,7 @@ describe('A claim costs the API server', () => {
 })
 
 describe('A released address', () => {
-  test('wakes one of the many who wait, the oldest', async () => {
+  test('wakes one of many waiting claims, the oldest', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().withAddresses('10.0.1.1'))
     const first = await aServedClaim(world, aClaim().on(pool))
@@ -155,7 +155,7 @@ describe('A released address', () => {
     if (isInProcess) expect(passes(world) - before).toBeLessThan(15)
   })
 
-  test('goes to the next who waits when the oldest is gone or paused by then', async () => {
+  test('goes to the next waiting claim when the oldest is gone or paused by then', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().withAddresses('10.0.1.1'))
     const first = await aServedClaim(world, aClaim().on(pool))
@@ -202,7 +202,7 @@ describe('The log of a claim', () => {
       .filter(line => line.claim === claim && line.namespace === home)
       .map(({ msg, reason }) => (reason === undefined ? msg : `${msg}: ${reason}`))
 
-  test('tells its life in a few sentences, each once', async () => {
+  test('has its life in a few sentences, each once', async () => {
     const world = await aWorld()
     const cluster = aCluster()
     const pool = aPool().withAddresses('10.0.1.1')
@@ -236,7 +236,7 @@ describe('The log of a claim', () => {
     })
   })
 
-  test('tells that it waits, that its pool is exhausted, and that both are over', async () => {
+  test('says that it waits, that its pool is exhausted, and that both are over', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool().withAddresses('10.0.1.1'))
     const first = await aServedClaim(world, aClaim().named('first').on(pool))
@@ -257,7 +257,7 @@ describe('The log of a claim', () => {
     expect([ofPool[0], ofPool.at(-1)]).toEqual(['a pool is exhausted', 'a pool has addresses again'])
   })
 
-  test('tells that an IPAddress was adopted, and that a lost one was restored', async () => {
+  test('says that an IPAddress was adopted, and that a lost one was restored', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())
     const claim = aClaim().named('mine').on(pool)
@@ -287,8 +287,8 @@ describe('The log of a claim', () => {
   })
 })
 
-describe('Whoever asks why a claim waits', () => {
-  async function told(world: World, claim: Stored): Promise<string[]> {
+describe('A user that asks why a claim waits', () => {
+  async function eventsOf(world: World, claim: Stored): Promise<string[]> {
     const { items } = await world.client.list(events, { namespace: world.home })
     return (items as unknown as { regarding: { uid: string }; reason: string; note: string }[])
       .filter(({ regarding }) => regarding.uid === claim.metadata.uid)
@@ -317,13 +317,13 @@ describe('Whoever asks why a claim waits', () => {
     const draft = story === 'is paused' ? claim.paused() : story.includes('Cluster') ? claim.forCluster('blue') : claim
     const stored = await world.create(draft)
     await world.eventually(async () => {
-      expect(await told(world, stored)).toEqual([
+      expect(await eventsOf(world, stored)).toEqual([
         typeof expected === 'string' ? expect.stringContaining(expected) : expect.stringMatching(expected),
       ])
     })
     await world.patch(stored, { metadata: { labels: { touched: 'yes' } } })
     await world.idle(5_000)
-    expect(await told(world, stored)).toHaveLength(1)
+    expect(await eventsOf(world, stored)).toHaveLength(1)
     expect((await world.get(stored))?.status?.conditions ?? []).toEqual([])
   })
 
@@ -337,13 +337,13 @@ describe('Whoever asks why a claim waits', () => {
     )
     await world.delete(claim)
     await world.eventually(async () =>
-      expect(await told(world, claim)).toContain(
+      expect(await eventsOf(world, claim)).toContain(
         'KeptByOthers: others still need the claim: the address of this claim is given back when their finalizers are gone',
       ),
     )
   })
 
-  test('for an address finds who of its own namespace has it, and until when it rests', async () => {
+  test('for an address finds which claim of its own namespace has it, and until when it rests', async () => {
     const world = await aWorld()
     const pool = await world.create(anAddressPool().with({ quarantineSeconds: 60 }))
     const holder = await aServedClaim(world, aClaim().on(pool).asking('10.0.1.7'))

@@ -1,6 +1,6 @@
-// What a behaviour is told in: objects are made, changed and deleted by a client, and what is stored is looked at until it is
-// as promised, or for so long that it can be said never to become so. Time is the world's: in one process it passes as
-// fast as it can be computed, on a server it passes as it does.
+// What behaviours are written in: a client makes, changes and deletes objects, and reads what is stored until it is as promised,
+// or for so long that it will never become so. Time is the world's: in one process it passes as fast as it can be computed, on
+// a server it is real time.
 
 import { expect } from 'vitest'
 import type { Client } from '../../src/kube/client.ts'
@@ -24,16 +24,16 @@ export interface Ground {
   readonly client: Client
   readonly clock: Clock
   readonly desk: DeskUnderTest
-  /** A second process that knows nothing of the first, with the same desks unless told otherwise; it stops with the test. */
+  /** A second process that knows nothing of the first, by default with the same desks; it stops with the test. */
   anotherDesk(desks?: DesksUnderTest): Promise<DeskUnderTest>
-  /** A namespace that nobody else uses. */
+  /** A namespace that no other test uses. */
   readonly home: string
   /** Lets so much time pass, and everything happen that happens by itself meanwhile. */
   pass(milliseconds: number): Promise<void>
 }
 
 export interface World extends Ground {
-  /** Another namespace that nobody else uses. */
+  /** Another namespace that no other test uses. */
   anotherNamespace(labels?: Readonly<Record<string, string>>): Promise<string>
   create(thing: Thing): Promise<Stored>
   /** The object as it is now; undefined when there is none. */
@@ -49,15 +49,15 @@ export interface World extends Ground {
   always(look: () => Promise<void> | void, forMs?: number): Promise<void>
   /** Lets so much time pass in which nothing is to happen; on a server only some of it. */
   idle(milliseconds: number): Promise<void>
-  /** Until the desk knows of the object what is stored. Of two objects it may hear in any order, as any watcher. */
+  /** Until the desk's cache has the object as it is stored. Events of two objects may arrive in any order. */
   heard(thing: Thing): Promise<void>
 }
 
 export interface WorldOptions extends DesksUnderTest {
   /** A kind left out, or changed, before the desk starts; only where the server is the test's own. */
   readonly define?: (definitions: readonly KubeObject[]) => readonly KubeObject[]
-  /** Whether writes are reviewed, as they are where webhooks are installed. */
-  readonly isReviewed?: boolean
+  /** Whether the webhooks are installed. */
+  readonly hasWebhooks?: boolean
 }
 
 const lookEveryMs = serverByEnvironment() === undefined ? 100 : 50

@@ -1,9 +1,9 @@
-// clusterctl, as people run it, with its words kept for the case that it fails.
+// clusterctl, as people run it, with its output kept for the case that it fails.
 
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-/** Answers with everything it said; throws with it when it failed. */
+/** Answers with all of its output; throws with it when it failed. */
 export type Clusterctl = (args: readonly string[], kubeconfig: string) => Promise<string>
 
 export function clusterctlAt(path: string, config: string, home: string): Clusterctl {
@@ -12,10 +12,10 @@ export function clusterctlAt(path: string, config: string, home: string): Cluste
       const child = spawn(path, [...args, '--config', config, '--kubeconfig', kubeconfig], {
         env: {
           ...process.env,
-          // It looks for a newer clusterctl, and keeps what it found, unless told not to.
+          // Without it, it looks for a newer clusterctl, and keeps what it found.
           CLUSTERCTL_DISABLE_VERSIONCHECK: 'true',
-          // Asked for by the components of the provider for vSphere; its manager is told otherwise.
-          VSPHERE_USERNAME: 'nobody',
+          // Asked for by the components of the provider for vSphere; its manager gets others.
+          VSPHERE_USERNAME: 'unused',
           VSPHERE_PASSWORD: 'nothing',
           XDG_CONFIG_HOME: join(home, 'config'),
           XDG_CACHE_HOME: join(home, 'cache'),

@@ -22,7 +22,7 @@ const poolKinds = [
   'inclusterprefixpools.ipam.cluster.x-k8s.io',
 ]
 
-export async function tellInit(
+export async function checkInit(
   sentences: Sentences,
   management: Management,
   clusterctl: Clusterctl,

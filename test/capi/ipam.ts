@@ -132,7 +132,7 @@ export async function createCluster(client: Client, namespace: string, name: str
       apiVersion: 'cluster.x-k8s.io/v1beta2',
       kind: 'Cluster',
       metadata: { name },
-      // Nobody serves this kind: what it would say is said by hand.
+      // No controller serves this kind: its status is written by hand.
       spec: { infrastructureRef: { apiGroup: 'infrastructure.cluster.x-k8s.io', kind: 'NoSuchCluster', name } },
     }),
   )
@@ -140,7 +140,7 @@ export async function createCluster(client: Client, namespace: string, name: str
   return made
 }
 
-/** Status does not move; what no provider of infrastructure says here is said again by hand. */
+/** Status does not move; what no infrastructure provider writes here is written again by hand. */
 export async function sayProvisioned(client: Client, namespace: string, name: string): Promise<void> {
   const path = `${clusters}/namespaces/${namespace}/clusters/${name}`
   const condition = {

@@ -11,7 +11,7 @@ export function isIsolated(): boolean {
   return process.env[marker] !== undefined
 }
 
-/** Whoever runs inside is told when the one outside wants it to end, or is no more. */
+/** Calls `end` when the process outside wants this one to end, or is gone. */
 export function onOutsideEnds(end: () => void): void {
   process.stdin.on('end', end)
   process.stdin.resume()
@@ -27,7 +27,7 @@ export async function runIsolated(): Promise<number | undefined> {
     env: { ...process.env, [marker]: '1' },
     stdio: ['pipe', 'inherit', 'inherit'],
   })
-  // unshare hears no signals while it waits. The one inside notices when its input ends, also when this process is killed.
+  // unshare handles no signals while it waits. The process inside notices when its input ends, also when this one is killed.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.stdin?.end())
   return new Promise((done, fail) => {
     child.once('error', fail)

@@ -1,6 +1,6 @@
-// `npm run test:capi [-- --only=init,move,embedded,vsphere] [--keep]`: programs that nobody here wrote use Mooring. clusterctl installs,
-// upgrades and moves it; Cluster API's own manager reviews what it writes; the provider for vSphere gets the addresses of its
-// machines from it. They are built once (about a quarter of an hour) and run on a real kube-apiserver.
+// `npm run test:capi [-- --only=init,move,embedded,vsphere] [--keep]`: programs of other projects use Mooring. clusterctl
+// installs, upgrades and moves it; Cluster API's own webhooks check what it writes; the provider for vSphere gets the
+// addresses of its machines from it. They are built once (about a quarter of an hour) and run on a real kube-apiserver.
 
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,15 +8,15 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { binary, type Program, skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
 import { clusterctlAt } from './clusterctl.ts'
-import { tellInit } from './init.ts'
+import { checkInit } from './init.ts'
 import { isIsolated, onOutsideEnds, runIsolated } from './isolation.ts'
 import { type ServerKind, startManagement, startServer } from './management.ts'
-import { tellMove } from './move.ts'
+import { checkMove } from './move.ts'
 import { Processes } from './processes.ts'
 import { createRepository } from './repository.ts'
 import { Sentences } from './sentences.ts'
 import { startVSphere } from './vcenter.ts'
-import { tellVSphere } from './vsphere.ts'
+import { checkVSphere } from './vsphere.ts'
 
 const { values } = parseArgs({
   options: {
@@ -59,17 +59,17 @@ async function main(): Promise<number> {
       await processes.stop()
     }
     await chapter('init', 'clusterctl and a new provider', async () => {
-      await tellInit(sentences, await startServer('init', dir, processes), clusterctl, repository)
+      await checkInit(sentences, await startServer('init', dir, processes), clusterctl, repository)
     })
     await chapter('move', 'clusterctl move between two management clusters', async () => {
-      await tellMove(sentences, await start('here'), await start('there'), clusterctl)
+      await checkMove(sentences, await start('here'), await start('there'), clusterctl)
     })
     await chapter('embedded', 'the same, between kube-apiserver and the embedded server', async () => {
-      await tellMove(sentences, await start('cluster'), await start('embedded', 'embedded'), clusterctl)
+      await checkMove(sentences, await start('cluster'), await start('embedded', 'embedded'), clusterctl)
     })
     await chapter('vsphere', 'machines of the provider for vSphere, on a simulated vCenter', async () => {
       const management = await start('vsphere')
-      await tellVSphere(sentences, management, await startVSphere(management, processes, clusterctl, repository))
+      await checkVSphere(sentences, management, await startVSphere(management, processes, clusterctl, repository))
     })
   } finally {
     await processes.stop()

@@ -24,7 +24,7 @@ export interface Management {
 
 /** With Mooring at work in it. */
 export interface Managed extends Management {
-  /** What Mooring said. */
+  /** The output of Mooring. */
   readonly log: string
 }
 

@@ -54,7 +54,7 @@ const pools: { readonly ref: PoolRef; readonly spec: object }[] = [
   },
 ]
 
-/** How a claim says whose it is: in its spec, by the older label, or not at all; the last is nobody's, and asks to be moved. */
+/** How a claim names its Cluster: in its spec, by the older label, or not at all; the last has none, and asks to be moved. */
 const links = {
   named: { clusterName: cluster, isOwned: true },
   labelled: { labels: { 'cluster.x-k8s.io/cluster-name': cluster }, isOwned: true },
@@ -64,7 +64,7 @@ const links = {
 
 const claimCount = pools.length * Object.keys(links).length * 2
 
-export async function tellMove(
+export async function checkMove(
   sentences: Sentences,
   source: Managed,
   target: Managed,
@@ -75,9 +75,9 @@ export async function tellMove(
     before = await settle(source.client)
   })
   await sentences.it('a claim that has its address is not talked into another one', () =>
-    tellChoice(source.client, before),
+    checkChoice(source.client, before),
   )
-  // Somebody lives there already, on a pool of the same name.
+  // A claim lives there already, on a pool of the same name.
   await createNamespace(target.client, 'residents')
   const [backbone] = pools.slice(-1)
   if (backbone) {
@@ -86,7 +86,7 @@ export async function tellMove(
     await untilBound(target.client, 'residents', 1)
   }
 
-  await tellOneWay(sentences, source, target, clusterctl, before)
+  await checkOneWay(sentences, source, target, clusterctl, before)
 
   await sentences.it('the namespace they left can be deleted', async () => {
     must(await source.client.delete(`/api/v1/namespaces/${namespace}`))
@@ -99,18 +99,18 @@ export async function tellMove(
     await deleteClaim(target.client, name)
     before.delete(name)
   })
-  await sentences.it('whoever lived there keeps its address', async () => {
+  await sentences.it('the claim that lived there keeps its address', async () => {
     const [first] = (await untilBound(target.client, 'residents', 1)).values()
     if (first !== '10.5.0.10/24 via 10.5.0.1') throw new Error(`it has ${first}`)
   })
 
   await sayProvisioned(target.client, namespace, cluster)
-  await tellOneWay(sentences, target, source, clusterctl, before)
-  await tellClash(sentences, source, target, clusterctl)
+  await checkOneWay(sentences, target, source, clusterctl, before)
+  await checkClash(sentences, source, target, clusterctl)
 }
 
 /** Under the registration that clusterctl installed, beside Cluster API's own. */
-async function tellChoice(client: Client, before: ReadonlyMap<string, string>): Promise<void> {
+async function checkChoice(client: Client, before: ReadonlyMap<string, string>): Promise<void> {
   const [[name = '', shown = ''] = []] = before
   const [address = ''] = shown.split('/')
   for (const version of ['v1beta2', 'v1beta1']) {
@@ -131,7 +131,7 @@ async function tellChoice(client: Client, before: ReadonlyMap<string, string>): 
 const strangers = 'strangers'
 
 /** Two clusters with a pool of the same name gave out the same address, and now the claims meet. */
-async function tellClash(
+async function checkClash(
   sentences: Sentences,
   source: Managed,
   target: Managed,
@@ -149,7 +149,7 @@ async function tellClash(
   await createClaim(source.client, { namespace: strangers, name: 'neighbour', pool, owner, clusterName: 'red' })
   const before = await untilBound(source.client, strangers, 2)
 
-  await sentences.it("an address that is somebody else's where it arrives does not stop the move", async () => {
+  await sentences.it("an address that is another claim's where it arrives does not stop the move", async () => {
     await clusterctl(
       ['move', `--namespace=${strangers}`, `--to-kubeconfig=${target.kubeconfig}`, '-v=5'],
       source.kubeconfig,
@@ -177,7 +177,7 @@ async function tellClash(
   })
 }
 
-async function tellOneWay(
+async function checkOneWay(
   sentences: Sentences,
   from: Managed,
   to: Managed,
@@ -213,7 +213,7 @@ async function tellOneWay(
   })
 }
 
-/** Addresses that are not the lowest ones, so that who chose anew would choose otherwise. */
+/** Addresses that are not the lowest ones, so that a new choice would be another one. */
 async function settle(client: Client): Promise<Map<string, string>> {
   await createNamespace(client, namespace)
   const owner = await createCluster(client, namespace, cluster)

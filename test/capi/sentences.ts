@@ -14,7 +14,7 @@ export class Sentences {
     return this.#failed
   }
 
-  /** A chapter that cannot be told to its end is one failure. */
+  /** A chapter that does not run to its end is one failure. */
   async chapter(title: string, tell: () => Promise<void>): Promise<void> {
     this.#write(`\n${title}`)
     try {

@@ -1,4 +1,4 @@
-// Patience: what a controller does, it does a little later. Asks again until the answer pleases, and tells what was last
+// What a controller does, it does a little later. Asks again until the answer is as expected, and fails with what was last
 // seen when it never did.
 
 import { setTimeout as delay } from 'node:timers/promises'

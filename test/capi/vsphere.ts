@@ -1,5 +1,5 @@
 // The provider for vSphere makes a claim per pool for each network device of a machine, waits for the addresses, writes them
-// into what the guest is booted with, and lets go of the claims when the machine is gone. Nobody tells it that the addresses
+// into what the guest is booted with, and lets go of the claims when the machine is gone. It does not know that the addresses
 // come from Mooring.
 
 import type { Body, Client } from '../conformance/client.ts'
@@ -28,7 +28,7 @@ const wide: PoolRef = { kind: clusterAddressPool, name: 'wide' }
 
 const patienceMs = 120_000
 
-export async function tellVSphere(sentences: Sentences, { client }: Management, vcenter: string): Promise<void> {
+export async function checkVSphere(sentences: Sentences, { client }: Management, vcenter: string): Promise<void> {
   await createNamespace(client, namespace)
   await createPool(client, small, namespace, { addresses: ['10.8.0.10-10.8.0.11'], prefix: 24, gateway: '10.8.0.1' })
   await createPool(client, wide, namespace, { addresses: ['2001:db8:8::/64'], prefix: 64, gateway: '2001:db8:8::1' })

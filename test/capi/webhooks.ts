@@ -1,5 +1,5 @@
-// Managers run as processes here, not behind a Service: what a provider registered for its Service is told the loopback
-// address of its process instead, and whom to trust.
+// Managers run as processes here, not behind a Service: in what a provider registered, its Service is replaced by the loopback
+// address of its process and the authority to trust.
 
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

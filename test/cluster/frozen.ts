@@ -1,5 +1,5 @@
 // Two controllers at once without an election, one or the other of them stopped dead at random and woken again, while claims come,
-// go and come back. A process that wakes up believes what it knew before: whatever it then writes is refused or harmless, no
+// go and come back. A process that wakes up has the caches from before: whatever it then writes is refused or harmless, no
 // address is ever had by two claims, and nothing is left behind.
 
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -30,7 +30,7 @@ interface PoolOfRun {
   readonly share: number
 }
 
-/** One with room; one in which nearly every address is had by somebody, so that what is released is taken at once. */
+/** One with room; one in which claims have nearly every address, so that what is released is taken at once. */
 const poolsOfRun: readonly PoolOfRun[] = [
   { name: 'wide', kind: 'InClusterIPPool', addresses: '10.40.0.0/16', prefix: 16, share: 6 },
   { name: 'tight', kind: 'GlobalInClusterIPPool', addresses: '', prefix: 16, share: 4 },
@@ -175,7 +175,7 @@ async function load(story: Run, isOver: () => boolean): Promise<void> {
   const started = performance.now()
   // Spread over the freezes, so that no freeze is without work.
   const dueMs = (i: number): number => (i / count) * frozenMs * 0.7
-  /** Claims that exist and that nobody is about to delete. */
+  /** Claims that exist and are not about to be deleted. */
   const idle: number[] = []
   const come = async (): Promise<void> => {
     await inParallel([...names.entries()], 16, async ([i, name]) => {
@@ -219,7 +219,7 @@ function poolOf(i: number): PoolOfRun {
   throw new Error('the shares do not add up')
 }
 
-/** What everybody says when nothing happens any more. */
+/** What the objects show when nothing happens any more. */
 async function restFaults({ client, count: whole }: Run, count: number): Promise<string[]> {
   const faults: string[] = []
   const [allClaims, allReports, allHolds] = await Promise.all([

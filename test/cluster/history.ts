@@ -181,7 +181,7 @@ class WorldAt {
     this.faults.push(`${at}: ${keyIn(report)} shows ${placeOf(report)}, which is not held for its claim`)
   }
 
-  /** I11 and I12: whoever follows a claim that is ready finds an address that is held in its name, and always the same. */
+  /** I11 and I12: a reader that follows a ready claim finds an address that is held in its name, and always the same. */
   #mustBeTrue(at: number, claim: Read): void {
     const { uid = '', deletionTimestamp } = claim.metadata
     if (!isReady(claim) || deletionTimestamp) return

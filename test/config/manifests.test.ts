@@ -97,7 +97,7 @@ describe('an installation with a desk that is off', () => {
     expect(names.filter(({ name }) => capi.webhooks.some(webhook => webhook.name === name))).toEqual([])
   })
 
-  test('tells the controller which desks are on, and only then', () => {
+  test('gives the controller its desks only where they are chosen', () => {
     expect(toYAML(toManager(options))).toContain('- --desks=toy\n')
     expect(toYAML(toManager({ ...options, on: ['capi', 'toy'] }))).not.toContain('--desks')
   })

@@ -200,7 +200,7 @@ describe('a release', () => {
     expect(readFileSync(join(folder, 'metadata.yaml'), 'utf8')).toContain('kind: Metadata')
   })
 
-  test('runs the image of its own version, unless told', () => {
+  test('runs the image of its own version by default', () => {
     expect(plainInstall.image.endsWith(`:${releaseVersion()}`)).toBe(true)
   })
 
@@ -238,7 +238,7 @@ describe('a release', () => {
     }
   })
 
-  test('runs the image it was told', () => {
+  test('runs the image that a value names', () => {
     expect(readFileSync(join(out, 'mooring.yaml'), 'utf8')).toContain('image: example.com/mooring:test')
   })
 })

@@ -213,7 +213,7 @@ describe('a controller for one namespace', () => {
     await ground.apply(ignored, ours)
     expect(await addressOf(ground.admin, ours)).toBe('10.3.0.2')
     expect(await ground.admin.get(claims, refOf(ignored))).not.toHaveProperty('status')
-    // The hold of the claim that is out of view is no stray.
+    // The hold of the claim that is in no cache is no stray.
     const { items } = await ground.admin.list(kindNamed('Hold'))
     expect(items).toContainEqual(
       expect.objectContaining({
@@ -271,7 +271,7 @@ describe('diagnostics', () => {
     })
   }
 
-  test('are for users whom the cluster allows that path', async () => {
+  test('are for users with the permission to get that path', async () => {
     const replica = await start({ profiling: true })
     const reader = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: home, name: 'reader' } }
     await ground.apply(reader)

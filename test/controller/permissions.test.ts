@@ -91,7 +91,7 @@ const asked = () =>
     isDiagnosing: true,
   })
 
-/** What the account is told to miss, by nothing but the questions it asks when it starts. */
+/** What the account finds to be missing, by nothing but the questions it asks when it starts. */
 async function missed(): Promise<Line[]> {
   const lines: Line[] = []
   const log = createLog({ write: line => lines.push(JSON.parse(line) as Line), now: Date.now })

@@ -60,7 +60,7 @@ export function run(build: Build, args: readonly string[]): Process {
   return { child, ended, output: () => output, complaints: () => complaints }
 }
 
-/** Resolves when it says that it is ready; throws with what it said instead. */
+/** Resolves when it is ready; throws with its output when it does not become so. */
 export async function untilReady(process: Process): Promise<{ api: string; kubeconfig: string }> {
   const stdout = process.child.stdout
   while (!process.output().includes('mooring is ready')) {

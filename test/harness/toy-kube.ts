@@ -1,5 +1,5 @@
 // A Kubernetes API of one kind that misbehaves on command: it answers HTTP requests, remembers every revision, and
-// cuts, stalls, repeats, compacts and goes back in time when the test tells it to.
+// cuts, stalls, repeats, compacts and goes back in time when the test asks for it.
 
 import { type Wire, WireError, type WireRequest, type WireResponse } from '../../src/kube/wire.ts'
 

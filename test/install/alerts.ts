@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Sentences } from '../capi/sentences.ts'
 import { mustRun } from './run.ts'
 
-export async function tellAlerts({ it }: Pick<Sentences, 'it'>, promtool: string, dir: string): Promise<void> {
+export async function checkAlerts({ it }: Pick<Sentences, 'it'>, promtool: string, dir: string): Promise<void> {
   const folder = join(dir, 'alerts')
   mkdirSync(folder, { recursive: true })
   copyFileSync('config/prometheus/alerts.yaml', join(folder, 'alerts.yaml'))

@@ -46,7 +46,7 @@ const mistakes: readonly (readonly [value: string, named: string])[] = [
   ['image.digest=abc', 'digest'],
 ]
 
-export async function tellChart({ it }: Pick<Sentences, 'it'>, world: World): Promise<void> {
+export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): Promise<void> {
   const { helm, helmEnv: env, kubectl, chart, dir } = world
   const target = ['-n', namespace]
   const template = (sets: readonly string[]) =>

@@ -7,26 +7,26 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { binary, skippedExitCode, Unavailable } from '../../scripts/real/binaries.ts'
 import { Sentences } from '../capi/sentences.ts'
-import { tellAlerts } from './alerts.ts'
-import { tellChart } from './chart.ts'
-import { tellApply, tellDryRun, tellUninstall } from './plain.ts'
+import { checkAlerts } from './alerts.ts'
+import { checkChart } from './chart.ts'
+import { checkApply, checkDryRun, checkUninstall } from './plain.ts'
 import { startWorld } from './world.ts'
 
 const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
 const dir = mkdtempSync(join(tmpdir(), 'mooring-install-'))
 const sentences = new Sentences(line => console.log(line))
-const told = { it: sentences.it.bind(sentences) }
+const suite = { it: sentences.it.bind(sentences) }
 
 try {
   const promtool = await binary('promtool', line => console.log(line))
-  await sentences.chapter('Alerts', () => tellAlerts(told, promtool, dir))
+  await sentences.chapter('Alerts', () => checkAlerts(suite, promtool, dir))
   const world = await startWorld(dir, line => console.log(line))
   try {
-    await sentences.chapter('Manifests, before anything is installed', () => tellDryRun(told, world))
-    await sentences.chapter('The chart', () => tellChart(told, world))
+    await sentences.chapter('Manifests, before anything is installed', () => checkDryRun(suite, world))
+    await sentences.chapter('The chart', () => checkChart(suite, world))
     await sentences.chapter('kubectl apply, and delete', async () => {
-      await tellApply(told, world)
-      await tellUninstall(told, world)
+      await checkApply(suite, world)
+      await checkUninstall(suite, world)
     })
   } finally {
     await world.stop()

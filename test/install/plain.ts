@@ -16,7 +16,7 @@ const established = ['wait', 'crd', '-l', label, '--for=condition=Established', 
 const serverSide = ['apply', '--server-side', '--force-conflicts', '-f']
 
 /** Before anything is installed: what does the API server think of it? */
-export async function tellDryRun({ it }: Told, { kubectl, release, file }: World): Promise<void> {
+export async function checkDryRun({ it }: Told, { kubectl, release, file }: World): Promise<void> {
   await it('kubectl kustomize config/default renders the objects of the release, and no others', async () => {
     const folder = readObjects(await mustRun('kubectl', ['kustomize', 'config/default']))
     expectSameObjects(readObjects(file('mooring.yaml')), folder)
@@ -37,7 +37,7 @@ export async function tellDryRun({ it }: Told, { kubectl, release, file }: World
   })
 }
 
-export async function tellApply({ it }: Told, { kubectl, release }: World): Promise<void> {
+export async function checkApply({ it }: Told, { kubectl, release }: World): Promise<void> {
   const installed = join(release, 'mooring.yaml')
   await it('kubectl apply installs the release, and a second time changes nothing', async () => {
     await mustRunQuietly('kubectl', [...kubectl, ...serverSide, installed])
@@ -57,7 +57,7 @@ export async function tellApply({ it }: Told, { kubectl, release }: World): Prom
 }
 
 /** The commands of docs/how-to/install.md. */
-export async function tellUninstall({ it }: Told, { kubectl }: World): Promise<void> {
+export async function checkUninstall({ it }: Told, { kubectl }: World): Promise<void> {
   await it('what the guide says uninstalls it leaves the kinds, and nothing else of ours outside its namespace', async () => {
     const guide = readFileSync('docs/how-to/install.md', 'utf8')
     const commands = guide.match(/^ *kubectl delete .*$/gm) ?? []

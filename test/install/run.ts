@@ -1,4 +1,4 @@
-// Programs as people run them: what they said is kept, and told when they fail.
+// Programs as people run them: their output is kept, and shown when they fail.
 
 import { spawn } from 'node:child_process'
 

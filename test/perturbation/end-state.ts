@@ -1,11 +1,11 @@
-// What is left at the end, told so that two runs can be compared: every claim, IPAddress, hold, pool and namespace, whole,
+// What is left at the end, in a form in which two runs can be compared: every claim, IPAddress, hold, pool and namespace, whole,
 // as JSON with its fields in order. Left out or called by another name is only what two right runs may differ in:
 //
 //   uids, versions, times                  never the same twice; that they name the right object is asked by `leftovers`
-//   who has which address                  chance, where nobody asked for one: an address is called after its holder
-//   claims that may swap roles             the scenario says which; they are all called somebody
+//   which claim has which address          chance, where no claim asked for one: an address is called after its holder
+//   claims that may swap roles             the scenario says which; they are all called any
 //   generation of a hold                   its status has no door of its own, so every rest and renewal counts
-//   when a hold was last renewed           said by the one who found it instead of making it
+//   when a hold was last renewed           written by the process that found it instead of making it
 
 import { choiceOf, isLeaving, keyOf, type Observer, partsOf, type Stored } from './observer.ts'
 
@@ -61,7 +61,7 @@ function callAs(observer: Observer, interchangeable: readonly string[]): (text: 
   const holders = new Map<string, string[]>()
   for (const [name, { spec }] of [...observer.holds, ...observer.macHolds]) {
     const { namespace, name: claim = '' } = spec?.claimRef ?? {}
-    const holder = interchangeable.includes(claim) ? 'somebody' : `${namespace}/${claim}`
+    const holder = interchangeable.includes(claim) ? 'any' : `${namespace}/${claim}`
     names.set(name, `{hold of ${holder}}`)
     // In different spaces an address may have several.
     const address = spec?.address ?? ''
@@ -69,8 +69,8 @@ function callAs(observer: Observer, interchangeable: readonly string[]): (text: 
   }
   for (const [address, all] of holders) names.set(address, `{address of ${all.toSorted().join(' and ')}}`)
   for (const name of interchangeable) {
-    names.set(`default/${name}`, 'default/somebody')
-    names.set(`"name":"${name}"`, '"name":"somebody"')
+    names.set(`default/${name}`, 'default/any')
+    names.set(`"name":"${name}"`, '"name":"any"')
   }
   const longest = [...names.keys()].toSorted((one, other) => other.length - one.length)
   if (longest.length === 0) return text => text

@@ -22,7 +22,7 @@ const eventsLate = (kind: string, nth: number, forMs = 25_000): Fault => ({
 
 const found: readonly Found[] = [
   {
-    what: 'a desk that begins on an old view serves a claim whose hold it made before, although it releases another first',
+    what: 'a desk that begins on an old list serves a claim whose hold it made before, although it releases another first',
     scenario: 'a race for the last address',
     plan: {
       desks: 1,
@@ -30,12 +30,12 @@ const found: readonly Found[] = [
     },
   },
   {
-    what: 'a desk that does not hear that a claim is gone does not take its hold back for ever',
+    what: 'a desk without the event that a claim is gone does not take its hold back for ever',
     scenario: 'an address goes from one claim to another, after a rest',
     plan: { desks: 2, faults: [eventsLate('ipaddressclaims', 2)] },
   },
   {
-    what: 'a desk that does not hear that an address was given on does not deny it to who has it',
+    what: 'a desk without the event that an address was given on does not deny it to the claim that has it',
     scenario: 'a race for the last address',
     plan: { desks: 2, patienceMs: 3_000, faults: [eventsLate('holds', 1)] },
   },
@@ -49,7 +49,7 @@ const found: readonly Found[] = [
     },
   },
   {
-    what: 'a desk that does not hear that a namespace lost its label gives it nothing',
+    what: 'a desk without the event that a namespace lost its label gives it nothing',
     scenario: 'a pool is shared with a namespace, then no longer',
     plan: {
       desks: 2,

@@ -1,8 +1,8 @@
 // A small API server for tens of thousands of short worlds: objects in maps, one counter of revisions, every change kept.
 // It does what the protocol rests on and nothing else: versions and uids as preconditions, finalizers, the status as a
 // door of its own, the definitions' schemas and rules, watches from any revision, lists of the past, owners and namespaces
-// that take their objects with them. Who it is compared with is the embedded server: the end of every plan that is played
-// here must be the end of the same scenario played there.
+// that take their objects with them. It is compared with the embedded server: the end of every plan that is played here must be
+// the end of the same scenario played there.
 
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ interface Target {
   readonly subresource: string
 }
 
-/** So that a view of the past can be older than anything that happened. */
+/** So that a list of the past can be older than anything that happened. */
 const firstRevision = 200
 const bookmarkMs = 60_000
 /** As the embedded server looks at what is left of a namespace. */
@@ -76,7 +76,7 @@ const shipped: readonly KubeObject[] = ['config/crd', 'config/crd/cluster-api'].
     .flatMap(name => parseAllDocuments(readFileSync(join(folder, name), 'utf8')).map(document => document.toJS())),
 )
 
-/** With those of the toy desk, which most scenarios do not speak of. */
+/** With those of the toy desk, which most scenarios do not use. */
 export const definitions: readonly KubeObject[] = [...shipped, ...(toyDefinitions as readonly KubeObject[])]
 
 const namespaceKind: LeanKind = {
@@ -325,7 +325,7 @@ export function leanServer(clock: Clock): Server {
     const version = (isCore ? parts[1] : parts[2]) ?? ''
     const rest = parts.slice(isCore ? 2 : 3)
     if (rest.length === 0) return discover(group, version)
-    // What desks tell people is nobody's input.
+    // Events of desks are read by users alone, and no desk reads them.
     if (rest.includes('events')) return reply(201, JSON.stringify(body))
     const target = toTarget(group, version, rest)
     switch (method) {
@@ -340,7 +340,7 @@ export function leanServer(clock: Clock): Server {
         return reply(200, row?.text ?? '{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success"}')
       }
       default:
-        throw new Error(`nobody here sends ${method}`)
+        throw new Error(`no desk here sends ${method}`)
     }
   }
 

@@ -1,10 +1,10 @@
-// One life of a desk's process: it can stand still as a whole, and it can end without a word.
+// One life of a desk's process: it can stand still as a whole, and it can be killed.
 
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../src/runtime/clock.ts'
 import { ProcessClock } from './timers.ts'
 
-/** A view from the past, which a new process is shown first. */
+/** A list from the past, which a new process gets first. */
 export interface OldView {
   readonly revision: number
 }

@@ -54,7 +54,7 @@ interface Done {
   readonly failures: readonly string[]
 }
 
-// --- who plays ---
+// --- the workers ---
 
 interface Prepared {
   readonly plans: readonly Plan[]
@@ -116,7 +116,7 @@ async function beWorker(): Promise<void> {
   process.send?.('ready')
 }
 
-// --- who hands out ---
+// --- the lead ---
 
 async function beLead(): Promise<void> {
   const startMs = Date.now()

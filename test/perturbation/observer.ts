@@ -1,6 +1,6 @@
 // An independent observer of the stored history: it reads objects as they are stored, with none of the code that wrote
-// them, and says at every revision what may never be true. One address, one living holder; a choice is for life; who
-// leaves is followed by nobody too early.
+// them, and reports at every revision what may never be true. One address, one living holder; a choice is for life; an address
+// that is released is given to no other claim too early.
 
 import type { Seen } from './server.ts'
 
@@ -71,7 +71,7 @@ export const isBound = ({ status }: Stored): boolean =>
 export const readyOf = (conditions: readonly Condition[] = []): Condition | undefined =>
   conditions.find(({ type }) => type === 'Ready')
 
-/** Who used an address last, and since when no longer. */
+/** Which claim used an address last, and since when no longer. */
 interface Release {
   readonly claim: string
   readonly owner: string

@@ -1,4 +1,4 @@
-// People in a perturbed world: they speak to the API as it is, and wait for what they expect, some of them not for ever.
+// People in a perturbed world: they use the API itself, and wait for what they expect, some of them not for ever.
 
 import type { BerthWish, ClaimWish, Kind, People, PoolWish } from '../scenarios/scenario.ts'
 import { choiceOf, isBound, readyOf } from './observer.ts'

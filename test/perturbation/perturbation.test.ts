@@ -35,17 +35,17 @@ describe.each(scenarios.map((scenario, i) => ({ ...scenario, i })))('$name', ({ 
   })
 })
 
-test('the page about fault plans tells of every family', () => {
+test('the page about fault plans lists every family', () => {
   const page = readFileSync('docs/explanation/fault-plans.md', 'utf8')
-  const told = page.matchAll(/^\| (write|read|event) +\| (.+?) +\| (.+?) +\|$/gm)
-  const rows = [...told].map(([, at, name, what]) => ({ at, name, what }))
+  const found = page.matchAll(/^\| (write|read|event) +\| (.+?) +\| (.+?) +\|$/gm)
+  const rows = [...found].map(([, at, name, what]) => ({ at, name, what }))
   expect(rows).toEqual(families.map(({ at, name, what }) => ({ at, name, what })))
 })
 
 const [first] = scenarios
 if (first === undefined) throw new Error('there is no scenario')
 
-test('claims that come late to one desk harm nobody', async () => {
+test('claims that come late to one desk do no harm', async () => {
   expect((await run({ scenario: first, seed: 0, plan: claimsComeLate })).violations).toEqual([])
 })
 

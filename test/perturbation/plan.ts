@@ -23,8 +23,8 @@ export type Action =
   | { readonly do: 'refuse'; readonly refusal: Refusing }
   /** This request, or its answer, is under way for so long, and the process goes on meanwhile. */
   | { readonly do: 'delay'; readonly what: 'request' | 'answer'; readonly forMs: number }
-  /** Somebody creates an object of that name first, in the name of another claim or of none. */
-  | { readonly do: 'forestall'; readonly as: 'another' | 'nobody' }
+  /** Another process creates an object of that name first, in the name of another claim or of none. */
+  | { readonly do: 'forestall'; readonly as: 'another' | 'none' }
   /** The process stands still, its clock included, with the request in its hand. */
   | { readonly do: 'freeze'; readonly forMs: number }
   /** This event never comes; the stream is listed again after so long. */
@@ -34,7 +34,7 @@ export type Action =
   /** From this event on nothing of these kinds comes, for so long; then all at once. */
   | { readonly do: 'hold'; readonly kinds: readonly string[] | 'all'; readonly forMs: number }
   | { readonly do: 'cut'; readonly how: 'end' | 'inside' | 'gone' | 'silence' }
-  /** A new life begins with a view from so many revisions before, and keeps it for so long. */
+  /** A new life begins with lists from so many revisions before, and keeps them for so long. */
   | { readonly do: 'rewind'; readonly revisions: number; readonly forMs: number }
 
 export interface Refusing {

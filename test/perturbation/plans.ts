@@ -5,7 +5,7 @@
 // - Events, discovery, the first lists of a process: nothing is decided on them that is not decided again.
 // - A crash takes all that a process knew, so two crashes of one desk differ only in the writes it had sent and in the time
 //   of day. Of all points between two of its writes, at one time of day, one is taken. The same holds for a rebirth into
-//   the past: writes sent, time of day, revision of the view.
+//   the past: writes sent, time of day, revision of the first lists.
 // - Events of one kind that are late from another kind's event on are late from their own next event on, which has its
 //   own plan.
 // - What a stream does (ends, breaks, falls silent) is between one desk and its server: one desk is enough.
@@ -20,7 +20,7 @@ const second = 1_000
 const late = 20 * second
 /** More than a request waits for its answer. */
 const tooLate = 45 * second
-/** People who do not wait make a delay matter. */
+/** Users that do not wait make a delay matter. */
 const impatience = 3 * second
 
 export interface Family {
@@ -40,7 +40,7 @@ const isCreate = ({ verb }: Passed) => verb === 'create'
 const isChange = ({ verb }: Passed) => verb !== 'create'
 const isReport = ({ verb, kind }: Passed) => verb === 'create' && kind === 'ipaddresses'
 const isAlone = (_: Passed, desks: 1 | 2) => desks === 1
-/** A name, or an address, is free again or somebody else's. */
+/** A name, or an address, is free again or another claim's. */
 const isTurn = ({ kind, name }: Passed) =>
   name.includes('DELETED') || (/^(mac)?holds$/.test(kind) && name.includes('MODIFIED'))
 
@@ -52,8 +52,8 @@ function refused(
   where?: Family['where'],
 ): Family {
   const howLong = forMs === 0 ? 'once' : `for ${forMs / 1000} s`
-  const whom = forMs === 0 ? 'the request' : scope === 'all' ? 'every request' : 'every request like it'
-  const what = `${whom} is answered ${code}${forMs === 0 ? '' : `, ${howLong}`}`
+  const which = forMs === 0 ? 'the request' : scope === 'all' ? 'every request' : 'every request like it'
+  const what = `${which} is answered ${code}${forMs === 0 ? '' : `, ${howLong}`}`
   const action: Action = { do: 'refuse', refusal: { code, forMs, scope } }
   return { name: `${code} ${howLong}`, what, at, action, ...(where && { where }) }
 }
@@ -70,7 +70,7 @@ function frozen(at: 'write' | 'read'): Family[] {
 const writeFamilies: readonly Family[] = [
   {
     name: 'crash after',
-    what: 'the process ends when the write is done, before it is told',
+    what: 'the process ends when the write is done, before it has the answer',
     at: 'write',
     action: { do: 'crash', when: 'after' },
   },
@@ -82,25 +82,25 @@ const writeFamilies: readonly Family[] = [
   },
   {
     name: 'crash when answered',
-    what: 'the process ends a moment after it was told that the write is done',
+    what: 'the process ends a moment after it has the answer of the write',
     at: 'write',
     action: { do: 'crash', when: 'answered' },
   },
   {
     name: 'answer lost',
-    what: 'the write is done and nobody says so',
+    what: 'the write is done, and its answer is lost',
     at: 'write',
     action: { do: 'lose', what: 'answer' },
   },
   {
     name: 'request lost',
-    what: 'the write is not done and nobody says so',
+    what: 'the write is not done, and not answered',
     at: 'write',
     action: { do: 'lose', what: 'request' },
   },
   {
     name: 'request repeated',
-    what: 'the write arrives twice, and the second answer is told',
+    what: 'the write arrives twice, and the second answer comes back',
     at: 'write',
     action: { do: 'repeat', copyAfterMs: 0 },
   },
@@ -112,16 +112,16 @@ const writeFamilies: readonly Family[] = [
   },
   {
     name: 'another was quicker',
-    what: 'somebody creates an object of that name first, for a claim that is gone',
+    what: 'an object of that name is created first, for a claim that is gone',
     at: 'write',
     action: { do: 'forestall', as: 'another' },
     where: isCreate,
   },
   {
-    name: 'somebody was quicker',
-    what: 'somebody creates an IPAddress of that name and content first, for nobody',
+    name: 'an IPAddress was quicker',
+    what: 'an IPAddress of that name and content is created first, for no claim',
     at: 'write',
-    action: { do: 'forestall', as: 'nobody' },
+    action: { do: 'forestall', as: 'none' },
     where: isReport,
   },
   refused('write', 409, 0, 'alike', isChange),
@@ -177,14 +177,14 @@ function cut(name: string, what: string, how: 'end' | 'inside' | 'gone' | 'silen
 const eventFamilies: readonly Family[] = [
   {
     name: 'crash',
-    what: 'the process ends when it is about to hear of something',
+    what: 'the process ends when an event is about to arrive',
     at: 'event',
     action: { do: 'crash', when: 'before' },
   },
   cut('stream ends', 'the stream ends in good order', 'end'),
   cut('stream breaks inside a line', 'the connection breaks in the middle of an event', 'inside'),
   cut('stream gone', 'the version is too old to go on from', 'gone'),
-  cut('stream falls silent', 'nothing comes any more, and nobody says so', 'silence'),
+  cut('stream falls silent', 'nothing comes any more, and the stream does not end', 'silence'),
   {
     name: 'event swallowed',
     what: 'one event never comes, until everything is listed again after a minute',
@@ -199,7 +199,7 @@ const eventFamilies: readonly Family[] = [
   },
   {
     name: 'all events late',
-    what: 'from here on the process hears of nothing for a while, then of everything at once',
+    what: 'from here on no event arrives for a while, then all at once',
     at: 'event',
     action: { do: 'hold', kinds: 'all', forMs: 25 * second },
   },
@@ -212,10 +212,10 @@ const eventFamilies: readonly Family[] = [
   },
 ]
 
-/** Of this event's kind alone nothing is heard, while all other kinds come: each kind before and behind each other. */
+/** Events of this kind alone do not arrive, while all other kinds do: each kind before and behind each other. */
 const kindLate: Omit<Family, 'action'> = {
   name: 'its kind late for the impatient',
-  what: 'the process hears of everything but this kind for a while; people do not wait',
+  what: 'no event of this kind arrives for a while, all others do; people do not wait',
   at: 'event',
   isImpatient: true,
 }

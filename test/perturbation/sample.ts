@@ -15,7 +15,7 @@ export function sampleOf(plans: readonly Plan[], count: number, seed: number): P
   return taken
 }
 
-/** One desk hears of holds before it hears of claims, and cannot know whose they are. */
+/** One desk gets the events of holds before those of claims, and cannot know the claims of the holds. */
 export const claimsComeLate: Plan = {
   name: 'B learns of claims late',
   desks: 2,

@@ -16,7 +16,7 @@ import { certificates, toDER } from '../harness/world.ts'
 import { definitions } from './lean-server.ts'
 import { takeTimers } from './timers.ts'
 
-/** One published write, told to those who watch over the world. */
+/** One published write, as the observers of the world get it. */
 export interface Seen {
   readonly type: 'put' | 'delete'
   readonly key: string

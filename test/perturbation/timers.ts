@@ -1,5 +1,5 @@
-// Everything that asks Node for a timer asks the world's clock instead, for as long as the world lasts. Whoever waits for
-// real time inside of it waits for ever, and is noticed.
+// Everything that asks Node for a timer asks the world's clock instead, for as long as the world lasts. Code that waits for real
+// time inside of it waits for ever, and is noticed.
 
 import type { CancelTimer, Clock } from '../../src/runtime/clock.ts'
 

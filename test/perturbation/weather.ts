@@ -16,11 +16,11 @@ export interface WeatherParts {
   /** Turns of delay are drawn from it; undefined: no delay. */
   readonly random: Random | undefined
   readonly note: (text: string) => void
-  /** Told of every write that reaches the server, as it reaches it. */
+  /** Called for every write that reaches the server, as it reaches it. */
   readonly onSent: (call: Call, request: WireRequest) => void
   readonly crash: (view?: OldView) => void
-  /** Somebody else creates what the desk is about to create. */
-  readonly forestall: (call: Call, body: string, as: 'another' | 'nobody') => Promise<void>
+  /** Another process creates what the desk is about to create. */
+  readonly forestall: (call: Call, body: string, as: 'another' | 'none') => Promise<void>
   readonly revision: () => number
   /** A build that is broken on purpose changes what goes out. */
   readonly distort?: (wire: Wire, weather: Weather) => Wire
@@ -44,7 +44,7 @@ export class Weather {
   readonly #parts: WeatherParts
   readonly #counts = new Map<string, number>()
   readonly #streams = new Set<Stream>()
-  /** What the desk was told by its streams, by kind and key. */
+  /** What the streams of the desk brought, by kind and key. */
   readonly shown = new Map<string, unknown>()
   readonly passed: Passed[] = []
   /** Writes to what is not an Event, whether they succeeded or not. */
@@ -163,7 +163,7 @@ export class Weather {
     }
   }
 
-  /** Who sent it may give up meanwhile; it arrives all the same. */
+  /** Its sender may give up meanwhile; it arrives all the same. */
   async #late(
     { what, forMs }: Extract<Action, { do: 'delay' }>,
     request: WireRequest,
@@ -343,7 +343,7 @@ export class Weather {
   }
 }
 
-/** Said with every end, for without a word Node makes an error of its own, which takes long. */
+/** Given with every end, for without it Node makes an error of its own, which takes long. */
 const ended = new WireError('the stream ended', true)
 
 const gone = JSON.stringify({

@@ -1,5 +1,5 @@
 // A world in one process and in virtual time: the real API server, one or two desks that do not know of each other, each
-// behind its own weather, people who act through the API, and an observer of every revision. Nothing in it waits for
+// behind its own weather, people that act through the API, and an observer of every revision. Nothing in it waits for
 // anything but turns of the event loop and the world's clock, so a run repeats to the letter.
 
 import { assemble } from '../../src/controllers/assemble.ts'
@@ -27,7 +27,7 @@ export interface WorldOptions {
   /** 0 is a world without delays; every other seed has its own delays and chances. */
   readonly seed: number
   readonly distort?: Distort
-  /** The table of desks of every process: the product's, unless told otherwise. */
+  /** The table of desks of every process: by default the product's. */
   readonly table?: readonly Desk[]
   /** The lean one unless the embedded one is asked for. */
   readonly server?: 'lean' | 'embedded'
@@ -41,7 +41,7 @@ const turnsMax = 5_000
 /** Lines; a scenario with its fault takes some hundreds. */
 const historyMax = 2_000
 
-/** Somebody goes in circles. */
+/** A desk goes in circles. */
 export class Restless extends Error {
   override readonly name = 'Restless'
 }
@@ -90,9 +90,9 @@ export class PerturbedWorld {
     }
   }
 
-  note(who: string, text: string): void {
+  note(source: string, text: string): void {
     this.#activity++
-    this.history.push(`${this.clock.monotonicMs()} ${who} ${text}`)
+    this.history.push(`${this.clock.monotonicMs()} ${source} ${text}`)
   }
 
   say(violation: string): void {
@@ -175,7 +175,7 @@ export class PerturbedWorld {
     this.#desks.set(actor, { life, stop: () => assembled.stop('shutdown') })
   }
 
-  /** The process ends without a word; another one starts, perhaps into the past. */
+  /** The process is killed; another one starts, perhaps into the past. */
   restart(actor: ActorName, view?: OldView): void {
     const desk = this.#desks.get(actor)
     // Dead already, and about to be born.
@@ -229,8 +229,8 @@ export class PerturbedWorld {
       this.say(`${actor}: ${describeCall(call)} carries no uid and version`)
   }
 
-  /** A hold or an IPAddress of the same name appears, of a claim that nobody knows, or of nobody. */
-  async #forestall({ kind, namespace }: Call, body: string, as: 'another' | 'nobody'): Promise<void> {
+  /** A hold or an IPAddress of the same name appears, of a claim that does not exist, or of none. */
+  async #forestall({ kind, namespace }: Call, body: string, as: 'another' | 'none'): Promise<void> {
     const { spec, metadata, ...rest } = JSON.parse(body) as Forestalled
     const uid = '00000000-0000-4000-8000-ffffffffffff'
     if (kind === 'holds' || kind === 'macholds') {
@@ -247,7 +247,7 @@ export class PerturbedWorld {
     const ownerReferences = claims.map(owner => ({ ...owner, uid }))
     await this.server.admin.request('POST', `${reportsPath}/namespaces/${namespace}/ipaddresses`, {
       ...rest,
-      metadata: as === 'nobody' ? bare : { ...metadata, ownerReferences },
+      metadata: as === 'none' ? bare : { ...metadata, ownerReferences },
       spec,
     })
   }

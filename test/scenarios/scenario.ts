@@ -5,11 +5,11 @@ import type { Desk } from '../../src/controllers/desk.ts'
 
 export interface Scenario {
   readonly name: string
-  /** Claims of which it is chance who gets what. */
+  /** Claims of which it is chance which one gets what. */
   readonly interchangeable?: readonly string[]
   /** How it ends depends on what had come about before people went on. */
   readonly needsPatience?: boolean
-  /** The table of desks: the product's, unless told otherwise. */
+  /** The table of desks: by default the product's. */
   readonly table?: readonly Desk[]
   play(people: People): Promise<void>
 }

@@ -1,6 +1,6 @@
 // `npm run test:takeover [-- --claims=N]`: the reference Cluster API IPAM provider serves claims on a real kube-apiserver, is
 // stopped, and Mooring goes on; then Mooring is stopped, and the reference goes on. No address changes on the way, nothing
-// is written that need not be, new claims are served and old ones released by whoever is there. Ends with `N passed, N failed`.
+// is written that need not be, new claims are served and old ones released by the provider that runs. Ends with `N passed, N failed`.
 
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -170,7 +170,7 @@ function adopt({ kubeconfig }: Place, ...args: string[]): { code: number | null;
 }
 
 /** New claims, one after the other, each with its own time. */
-async function serves(client: Client, who: string, prefix: string, withinMs: number): Promise<void> {
+async function serves(client: Client, provider: string, prefix: string, withinMs: number): Promise<void> {
   const times: number[] = []
   for (let i = 0; i < newcomers; i++) {
     const since = performance.now()
@@ -180,12 +180,12 @@ async function serves(client: Client, who: string, prefix: string, withinMs: num
     times.push(performance.now() - since)
   }
   const slowest = Math.max(...times)
-  check(`${who} binds new claims within ${withinMs} ms`, slowest <= withinMs, `${Math.round(slowest)} ms at most`)
+  check(`${provider} binds new claims within ${withinMs} ms`, slowest <= withinMs, `${Math.round(slowest)} ms at most`)
   const all = [...(await addressesOf(client)).values()]
   check('no two claims have one address', new Set(all).size === all.length, `${all.length} addresses`)
 }
 
-async function releases(client: Client, who: string, name: string): Promise<void> {
+async function releases(client: Client, provider: string, name: string): Promise<void> {
   await client.delete(claims, { namespace, name })
   const isGone = async () => {
     const [claim, report] = [
@@ -194,7 +194,7 @@ async function releases(client: Client, who: string, name: string): Promise<void
     ]
     return claim === undefined && report === undefined
   }
-  await eventually(`${who} releases ${name}`, isGone)
+  await eventually(`${provider} releases ${name}`, isGone)
 }
 
 // --- what is there ---

@@ -53,7 +53,7 @@ function mayKnow(from: string, to: string): boolean {
   if (from === to || shared.includes(to)) return true
   if (above.includes(from)) return true
   if (shared.includes(from) || above.includes(to)) return false
-  // The contract of a desk speaks of the office; the office knows no desk.
+  // The contract of a desk names the office; the office knows no desk.
   if (from === 'desk') return to === 'office'
   if (from === 'office') return false
   return to === 'office' || to === 'desk'

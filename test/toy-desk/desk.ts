@@ -10,8 +10,8 @@
 import { identityKey } from '../../src/api/object.ts'
 import type { Desk, DeskInView } from '../../src/controllers/desk.ts'
 import { noteIn } from '../../src/controllers/office/journal.ts'
-import { LastWords } from '../../src/controllers/office/last-words.ts'
 import type { Office, SeenKind } from '../../src/controllers/office/office.ts'
+import { RecentRefusals } from '../../src/controllers/office/recent-refusals.ts'
 import { onHoldsOf } from '../../src/controllers/office/views.ts'
 import { markOldestFirst } from '../../src/controllers/office/waiting.ts'
 import { isMalformed } from '../../src/ip/malformed.ts'
@@ -58,7 +58,7 @@ function openToy(office: Office, domain: Domain, caches: Caches, seen: readonly 
   const recorder = office.recorderOf(toy.name)
   const world: Omit<ToyWorld, 'note'> = {
     ...{ client, clock, random, recorder, caches, ledger, sources },
-    lastWords: new LastWords(),
+    recentRefusals: new RecentRefusals(),
   }
   const line = office.waiting.ofDesk(toy.name, berth => binding.mark(berth))
   const about = { desk: toy.name, claimKind: berths.kind }

@@ -30,10 +30,10 @@ export async function tellWaits(world: ToyWorld, berth: Berth, { reason, message
   if (conditions === berth.conditions) return done()
   // A second process may see it differently, and overwrite what is said here: by the time this insists, one knows better.
   const word = `${berth.metadata.uid} ${message}`
-  const patienceMs = world.lastWords.msUntil(word, world.clock.monotonicMs())
+  const patienceMs = world.recentRefusals.msUntil(word, world.clock.monotonicMs())
   if (patienceMs > 0) return requeueAfter(patienceMs)
   await sayWaits(world, berth, conditions)
-  world.lastWords.add(word, world.clock.monotonicMs())
+  world.recentRefusals.add(word, world.clock.monotonicMs())
   event(world, berth, 'Warning', reason, message)
   world.note({ what: 'waiting', claim: berth.metadata, pool: berth.network, reason, message })
   return done()

@@ -364,7 +364,7 @@ describe('The toy desk', () => {
 
 describe('The webhooks of the toy desk', () => {
   test('fill in the default network and write the MAC as it is locked', async () => {
-    const world = await aWorld({ desks, isReviewed: true })
+    const world = await aWorld({ desks, hasWebhooks: true })
     const network = await world.create(aNetwork({ isDefault: true }))
     await world.heard(network)
     const berth = await world.create(aBerth(undefined, { mac: '0200.5E10.0001' }))
@@ -374,7 +374,7 @@ describe('The webhooks of the toy desk', () => {
   })
 
   test('refuse a network that is not there, and a MAC that is none', async () => {
-    const world = await aWorld({ desks, isReviewed: true })
+    const world = await aWorld({ desks, hasWebhooks: true })
     const network = await world.create(aNetwork())
     await expect(world.create(aBerth(aNetwork()))).rejects.toThrow(/there is no ToyNetwork of this name/)
     await expect(world.create(aBerth(network, { mac: '02:00' }))).rejects.toThrow(/is not a MAC address/)
@@ -382,7 +382,7 @@ describe('The webhooks of the toy desk', () => {
   })
 
   test('are not there while it is off, and those of others are', async () => {
-    const world = await aWorld({ desks, on: ['capi'], isReviewed: true })
+    const world = await aWorld({ desks, on: ['capi'], hasWebhooks: true })
     const network = aNetwork()
     await world.create(aBerth(network, { mac: '02:00' }))
     await expect(world.create(aPrefixPool('nonsense'))).rejects.toThrow(/nonsense/)

@@ -2,8 +2,8 @@
 
 import { identityKey } from '../../src/api/object.ts'
 import type { Note } from '../../src/controllers/office/journal.ts'
-import type { LastWords } from '../../src/controllers/office/last-words.ts'
 import type { Ledger } from '../../src/controllers/office/ledger.ts'
+import type { RecentRefusals } from '../../src/controllers/office/recent-refusals.ts'
 import type { Sources } from '../../src/controllers/office/sources.ts'
 import type { Views } from '../../src/controllers/office/views.ts'
 import { isMalformed } from '../../src/ip/malformed.ts'
@@ -29,7 +29,7 @@ export interface ToyWorld {
   readonly ledger: Ledger
   readonly sources: Pick<Sources, 'poolsOf'>
   /** Refusals written of late. */
-  readonly lastWords: LastWords
+  readonly recentRefusals: RecentRefusals
   /** Of the pass that runs. */
   readonly note: Note
 }

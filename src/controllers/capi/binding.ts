@@ -4,7 +4,7 @@
 // Writes:  steps T1 to T7 of the model (docs/model), in that order, each under the version it was decided on; the
 //          condition that says why a claim waits.
 // Safe:    the hold's name is the lock on the address, the claim's version is the lock on the choice. A pass may run twice,
-//          late, on an old view, beside another process, or be cut between any two writes: what is there already is
+//          late, on an old cache, beside another process, or be cut between any two writes: what is there already is
 //          found again, what is another claim's is reported and left alone.
 // See:     docs/model/README.md, rules 1 to 12; release.ts for claims on their way out.
 
@@ -31,15 +31,15 @@ import { isInScope, type Scope } from '../office/scope.ts'
 import { type ClaimPass, settled, type Waits } from '../office/waiting.ts'
 import { reports as reportKind } from './kinds.ts'
 import { isDisputedFor, observe, type Seen } from './observe.ts'
+import { isAdopted, isOwnOrUnowned, isSamePool, ownerOf, shows } from './ownership.ts'
 import { claimOf, reportOf } from './parsed.ts'
 import { decide, type Plan, saysReady, type Taking } from './plan.ts'
 import { reportShowsOther } from './refusals.ts'
 import { releaseClaim } from './release.ts'
 import { claimNamed } from './shown.ts'
-import { sayAllocated, sayHandsOff, sayWhyNot } from './status.ts'
+import { recordHandsOff, writeAllocated, writeRefusal } from './status.ts'
 import { adoptReport, createReport, storeChoice } from './steps.ts'
 import { sweepReport } from './sweep.ts'
-import { isAdopted, isOursOrNobodys, isSamePool, ownerOf, shows } from './whose.ts'
 import { type CapiWorld, keyOfClaim } from './world.ts'
 
 export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld): Promise<ClaimPass> {
@@ -61,7 +61,7 @@ async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPa
   switch (plan.kind) {
     case 'leave alone':
       if (plan.why !== undefined && (claim.isDeleting || !saysReady(claim))) {
-        sayHandsOff(world, claim, seen.identity, plan.why)
+        recordHandsOff(world, claim, seen.identity, plan.why)
       }
       return settled()
     case 'keep':
@@ -78,14 +78,14 @@ async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPa
   }
 }
 
-/** The claim says why it has no address, and waits for what would help. */
+/** The claim's status says why it has no address, and the claim waits for what would help. */
 async function refuse(
   { refusal, held, wants }: Omit<Extract<Plan, { kind: 'refuse' }>, 'kind'>,
   seen: Seen,
   world: CapiWorld,
 ): Promise<ClaimPass> {
   const need = needOf(refusal.reason, identityKey(seen.identity), wants)
-  return { next: await sayWhyNot(world, seen, refusal, held), waits: waitsOf(seen, need, refusal) }
+  return { next: await writeRefusal(world, seen, refusal, held), waits: waitsOf(seen, need, refusal) }
 }
 
 function waitsOf({ claim, identity }: Seen, need: Waits['needs'][number], { reason }: Refusal): Waits {
@@ -127,8 +127,8 @@ async function bind(
       await renewHold(world, by.hold)
       break
     case 'chosen': {
-      // Before anything is said on the strength of it, the hold is read where it is kept, and touched: another process that
-      // made it just now, and found the address disputed, is too late to give it back.
+      // Before a status relies on the hold, it is read from the API server, and touched: another process that made it just now,
+      // and found the address disputed, is then too late to give it back.
       const live = await refresh(world.client, holdKind, world.caches.holds, { name: holdName(pool.space, ip) })
       const hold = live && holdOf(live)
       if (hold === undefined || isMalformed(hold) || hold.claim.uid !== claim.metadata.uid || hold.state !== 'held')
@@ -176,7 +176,7 @@ async function storedChoice(
 }
 
 function subnetShown(pool: Pool, { claim, report }: Seen): Subnet {
-  if (report?.prefix === undefined || !isOursOrNobodys(report, claim, pool)) return subnetOf(claim, pool)
+  if (report?.prefix === undefined || !isOwnOrUnowned(report, claim, pool)) return subnetOf(claim, pool)
   return { prefix: report.prefix, gateway: report.gateway }
 }
 
@@ -199,7 +199,7 @@ async function report(
     const found = object && reportOf(object)
     if (found === undefined || isMalformed(found)) return settled(requeue())
     // It belongs to an earlier claim of this name.
-    if (!isOursOrNobodys(found, claim, pool)) return settled(await sweepReport(keyOfClaim(claim), world))
+    if (!isOwnOrUnowned(found, claim, pool)) return settled(await sweepReport(keyOfClaim(claim), world))
     if (!shows(found, { ip, bits: pool.bits }) || !isSamePool(found, claim)) {
       // What wakes it is a change of either of the two.
       return refuse(
@@ -213,7 +213,7 @@ async function report(
       note('adopted')
     }
   }
-  await sayAllocated(world, claim, address)
+  await writeAllocated(world, claim, address)
   if (!saysReady(claim)) note('bound')
   else if (known !== undefined) note('restored')
   return settled()
@@ -225,7 +225,7 @@ function isHoldOutdated({ metadata }: Hold, world: CapiWorld): Promise<boolean> 
   return isOutdated(holdKind, world.caches.holds, metadata.name, world)
 }
 
-/** Whether the object is no longer what the view shows; the view then knows better. */
+/** Whether the object is no longer what the cache showed. The cache is up to date after that. */
 async function isOutdated(
   kind: Kind,
   cache: Cache<KubeObject, never>,
@@ -237,7 +237,7 @@ async function isOutdated(
   return cache.get(name) !== seen
 }
 
-/** Rule 3: a claim that was bound is not given another address on the word of a cache. */
+/** Rule 3: a claim that was bound is not given another address because of what a cache shows. */
 async function recall(seen: Seen, world: CapiWorld): Promise<ClaimPass> {
   const { client, caches } = world
   const { namespace, name, uid } = seen.claim.metadata

@@ -7,7 +7,7 @@
 //   a report       the claim of its name
 //   a hold         its claim
 //
-// What wakes claims that wait for an address is the office's work (office/waiting.ts).
+// Claims that wait for an address are woken by the office (office/waiting.ts).
 
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Change } from '../../kube/cache.ts'
@@ -16,9 +16,9 @@ import type { Domain } from '../../runtime/domain.ts'
 import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
 import type { Desk, DeskInView } from '../desk.ts'
 import { noteIn } from '../office/journal.ts'
-import { LastWords } from '../office/last-words.ts'
 import type { DeskMetrics } from '../office/metrics.ts'
 import type { Office, SeenKind } from '../office/office.ts'
+import { RecentRefusals } from '../office/recent-refusals.ts'
 import type { SourceChange } from '../office/sources.ts'
 import { onHoldsOf } from '../office/views.ts'
 import { markOldestFirst } from '../office/waiting.ts'
@@ -26,12 +26,12 @@ import { reconcileClaim } from './binding.ts'
 import { capiFacts } from './facts.ts'
 import { claims, clusters, reports } from './kinds.ts'
 import { Moved } from './moved.ts'
+import { standsBy } from './ownership.ts'
 import { claimOf } from './parsed.ts'
 import { capiPermissions } from './permissions.ts'
 import { followShown } from './shown.ts'
-import { toldBefore } from './status.ts'
+import { recordedBefore } from './status.ts'
 import { capiWebhooks } from './webhooks/webhooks.ts'
-import { standsBy } from './whose.ts'
 import { type Caches, type CapiWorld, createCaches, poolKeyOf } from './world.ts'
 
 const comesWith = 'Cluster API'
@@ -70,7 +70,7 @@ const bindingConcurrency = 64
 function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly SeenKind[]): void {
   const { client, clock, random, ledger, sources, metrics, scope } = office
   const recorder = office.recorderOf(capi.name)
-  const kept = { lastWords: new LastWords(), moved: new Moved(caches), leftAlone: new Map<string, string>() }
+  const kept = { recentRefusals: new RecentRefusals(), moved: new Moved(caches), leftAlone: new Map<string, string>() }
   const world: Kept = { client, clock, random, recorder, caches, ledger, sources, ...kept }
   const line = office.waiting.ofDesk(capi.name, claim => binding.mark(claim))
   const about = { desk: capi.name, claimKind: claims.kind }
@@ -92,7 +92,7 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
   // A list comes in the order of names. The claim that was made first is served first, also by a process that has just started.
   void caches.claims.synced().then(() => {
     const known = [...caches.claims.values()]
-    for (const claim of known) if (isUnserved(claim)) world.leftAlone.set(keyOf(claim), toldBefore)
+    for (const claim of known) if (isUnserved(claim)) world.leftAlone.set(keyOf(claim), recordedBefore)
     markOldestFirst(known, binding)
   })
   caches.reports.subscribe(change => binding.mark(keyOf(change.new ?? change.old)))

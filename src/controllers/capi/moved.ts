@@ -1,5 +1,5 @@
-// Claims that clusterctl takes to another cluster. It deletes every IPAddress before it comes to the claims, and says on each
-// object why it deletes it. An IPAddress that left like this is not lost: made anew, it would be deleted a moment later.
+// Claims that clusterctl moves to another cluster. It deletes every IPAddress before it comes to the claims, and annotates each
+// object with the reason. An IPAddress that left like this is not lost: made anew, it would be deleted a moment later.
 //
 // This is known of what was seen to leave, and no longer than this process lives. No safety rests on it: an IPAddress too many
 // goes with its claim.

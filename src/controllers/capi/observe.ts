@@ -12,9 +12,9 @@ import { type Choice, choose } from '../../ipam/choose.ts'
 import type { Refusal } from '../../ipam/refusal.ts'
 import { isDisputed } from '../office/disputes.ts'
 import { holdsOfClaim, readPool } from '../office/views.ts'
+import { ownerOf } from './ownership.ts'
 import { clusterOf, reportOf } from './parsed.ts'
 import { isBound, ownOf, reportNamed } from './shown.ts'
-import { ownerOf } from './whose.ts'
 import { type Caches, type CapiWorld, keyOfClaim } from './world.ts'
 
 /** `missing` also while the kind itself is not installed: a claim that names a Cluster waits for it. */
@@ -43,7 +43,7 @@ export interface Seen {
 /** What the ledger answers about addresses of the claim's pool, as it is in this moment. */
 export interface LedgerSeen {
   holdAt(pool: Pool, ip: IP): Hold | undefined
-  /** Whether another object has as good a word for the address as the claim. */
+  /** Whether another object has as good a claim to the address. */
   isDisputed(pool: Pool, ip: IP, hold: Hold | undefined): boolean
   choose(pool: Pool): Choice
 }

@@ -8,7 +8,7 @@ import { deleteForMoveAnnotation, pausedAnnotation } from '../../api/names.ts'
 import { Repeated } from '../../kube/repeated.ts'
 import { isParsed, reader, shared, slimMetadata } from '../office/kept.ts'
 
-/** Read once an object is parsed: whether it is paused, and clusterctl's word that it moves. */
+/** The annotations that are read of a parsed object: whether it is paused, and whether clusterctl moves it. */
 const annotationsRead = [pausedAnnotation, deleteForMoveAnnotation]
 
 const claimReader = reader<IPAddressClaim>(parseIPAddressClaim, (claim, apiVersion, kind) => {

@@ -6,13 +6,13 @@ import { claims, clusters, reports } from './kinds.ts'
 
 export const capiPermissions: readonly Permission[] = [
   seeing(claims, 'claims are not seen'),
-  permission(claims, ['get'], 'it cannot be told whether a claim is gone'),
+  permission(claims, ['get'], 'it is not known whether a claim is gone'),
   permission(claims, ['patch'], 'a claim does not remember its address'),
   permission(subresource(claims, 'status'), ['patch'], 'a claim does not say that it is bound, or why it waits'),
   permission(
     subresource(claims, 'finalizers'),
     ['update'],
-    'an IPAddress cannot name its claim as owner where the API server checks who may block a deletion',
+    'an IPAddress cannot name its claim as owner where the API server checks which users may block a deletion',
   ),
   seeing(reports, 'addresses that IPAddresses show are taken for free'),
   permission(reports, ['get', 'create', 'patch', 'delete'], 'claims get no IPAddress'),
@@ -20,7 +20,7 @@ export const capiPermissions: readonly Permission[] = [
     permission(
       kinds.map(kind => subresource(kind, 'finalizers')),
       ['update'],
-      'an IPAddress cannot name its pool as owner where the API server checks who may block a deletion',
+      'an IPAddress cannot name its pool as owner where the API server checks which users may block a deletion',
     ),
   ),
   permission(clusters, ['list', 'watch'], 'claims of a paused Cluster are not left alone'),

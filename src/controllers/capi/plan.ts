@@ -13,7 +13,7 @@
 //   something remembers its address                          keep, bind to that address, or refuse
 //   nothing does                                             choose an address of the pool, or refuse
 //
-// The same view gives the same plan, to the desk (binding.ts) and to `mooring adopt` (src/adopt).
+// The same input gives the same plan, to the desk (binding.ts) and to `mooring adopt` (src/adopt).
 
 import type { Hold } from '../../api/hold.ts'
 import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
@@ -27,6 +27,7 @@ import { affinityKeys, type Block } from '../../ipam/space-index.ts'
 import { isKeptByOthers } from '../../kube/finalizers.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
 import type { Seen } from './observe.ts'
+import { hasOurFinalizer, isAdopted, isOwnOrUnowned, ownerOf, shows, wasBound } from './ownership.ts'
 import {
   heldByAnother,
   lostAddress,
@@ -36,7 +37,6 @@ import {
   wishHeldByAnother,
   wrongFamily,
 } from './refusals.ts'
-import { hasOurFinalizer, isAdopted, isOursOrNobodys, ownerOf, shows, wasBound } from './whose.ts'
 
 export type Plan =
   /** Nothing of it is written. With `why`, an event says what it waits for. */
@@ -44,11 +44,11 @@ export type Plan =
   /** The claim once had an address and does not say which: ask the API server before anything else. */
   | { readonly kind: 'recall' }
   /**
-   * With `held`, the hold on whose account: it is read again from the API server before a word is said about it. With
-   * `wants`, the address that would help.
+   * With `held`, the hold that is the reason: it is read again from the API server before the refusal is written. With `wants`,
+   * the address that would help.
    */
   | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly held?: Hold; readonly wants?: Block }
-  /** Everything is in place and said. */
+  /** Everything is in place, and the status says so. */
   | { readonly kind: 'keep' }
   | { readonly kind: 'bind'; readonly pool: Pool; readonly ip: IP; readonly by: Taking }
   /** The claim gives its address back. Undefined where the pool is gone or cannot be read. */
@@ -130,9 +130,9 @@ function decideAddress(seen: Seen, pool: Pool): Plan {
 /** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or no claim, then a hold. */
 function witnessOf({ claim, report, holds, isLive }: Seen, pool: Pool): IP | 'unreadable' | 'several' | undefined {
   if (claim.choice !== undefined) return readable(claim.choice)
-  if (report !== undefined && isOursOrNobodys(report, claim, pool)) return readable(report.address)
+  if (report !== undefined && isOwnOrUnowned(report, claim, pool)) return readable(report.address)
   const [first, ...others] = holds.filter(hold => hold.state === 'held')
-  // Rule 3: of a claim that was never bound any of them will do; of one that was, it cannot be told which it had.
+  // Rule 3: of a claim that was never bound any of them will do; of one that was, it is not known which it had.
   return others.length > 0 && isLive ? 'several' : first?.ip
 }
 
@@ -161,7 +161,7 @@ function bindTo(seen: Seen, pool: Pool, ip: IP): Plan {
   return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold, claim), held: hold, wants: hold }
 }
 
-/** Of an address that it asked for and another claim has, it is told what it may know. */
+/** Of an address that it asked for and another claim has, the refusal says what its author may know. */
 function refuseWish({ claim, ledger }: Seen, pool: Pool, refusal: Refusal): Plan {
   const ip = parseIP(claim.requested?.split('/', 1)[0] ?? '')
   if (isMalformed(ip) || ip.family !== pool.family) return { kind: 'refuse', refusal }

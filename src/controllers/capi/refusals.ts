@@ -1,5 +1,5 @@
 // Why a claim of Cluster API gets no address, where that is more than what its pool says (`src/ipam/refusal.ts`): one sentence
-// each, that tells its author what to do. Who else has an address stays untold if it lives where the author may not look.
+// each, that tells its author what to do. Another claim is named only if it is in the namespace of this one.
 
 import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
@@ -19,8 +19,8 @@ export function wishHeldByAnother(address: string, reason: RefusalReason, hold: 
 }
 
 function holdText({ state, claim: holder }: Hold, { metadata }: IPAddressClaim): string {
-  const who = holder.namespace === metadata.namespace ? `claim ${holder.name}` : 'another claim'
-  return state === 'quarantined' ? `was released by ${who} and rests` : `is held by ${who}`
+  const other = holder.namespace === metadata.namespace ? `claim ${holder.name}` : 'another claim'
+  return state === 'quarantined' ? `was released by ${other} and rests` : `is held by ${other}`
 }
 
 function givenWhenFree({ state, until }: Hold): string {

@@ -19,10 +19,10 @@ import { restSecondsOf } from '../office/hold/quarantine.ts'
 import { parkHold, quarantineHold } from '../office/hold/steps.ts'
 import { reports as reportKind } from './kinds.ts'
 import type { Seen } from './observe.ts'
+import { chose, shows } from './ownership.ts'
 import { reportOf } from './parsed.ts'
 import { ownOf } from './shown.ts'
 import { removeReport, unguardClaim } from './steps.ts'
-import { chose, shows } from './whose.ts'
 import { type CapiWorld, keyOfClaim } from './world.ts'
 
 export async function releaseClaim(seen: Seen, pool: Pool | undefined, world: CapiWorld): Promise<PassResult> {
@@ -44,8 +44,8 @@ export async function releaseClaim(seen: Seen, pool: Pool | undefined, world: Ca
 }
 
 /**
- * All that are in view, if the one of its choice is among them; else what the API server has. To ask each time would have it look
- * through every hold there is. One that is missed is a stray, and is put to rest as soon as it is seen.
+ * All that are in the cache, if the one of its choice is among them; else what the API server has. To ask each time would have
+ * it look through every hold there is. One that is missed is a stray, and is put to rest as soon as it is seen.
  */
 async function holdsToRest({ claim, holds }: Seen, world: CapiWorld): Promise<readonly Hold[]> {
   return holds.some(hold => chose(claim, hold)) ? holds : askHoldsOf(claim.metadata.uid, world)

@@ -12,14 +12,14 @@ import { type KubeObject, keyOf } from '../../kube/object.ts'
 import type { Ledger, Showing, ShownBy } from '../office/ledger.ts'
 import type { Sources } from '../office/sources.ts'
 import { findPool } from '../office/views.ts'
+import { poolOfReport } from './ownership.ts'
 import { claimOf, reportOf } from './parsed.ts'
-import { poolOfReport } from './whose.ts'
 import type { Caches } from './world.ts'
 
 export const reportNamed = (key: string): ShownBy => ({ kind: 'IPAddress', key })
 export const claimNamed = (key: string): ShownBy => ({ kind: 'IPAddressClaim', key })
 
-/** The objects that speak for a claim. */
+/** The objects of a claim: itself, and its report. */
 export const ownOf = (key: string): readonly ShownBy[] => [reportNamed(key), claimNamed(key)]
 
 interface Seen extends Pick<Caches, 'claims' | 'reports' | 'pools'> {

@@ -1,5 +1,5 @@
-// What a claim says of itself: one condition, `Ready`, in the words that Cluster API's dashboards know, with a sentence
-// that says what to do. Said once: the same again is no write.
+// The status of a claim: one condition, `Ready`, with the reasons that Cluster API's dashboards know, and a sentence that says
+// what to do. A status that is there already is not written again.
 
 import { setCondition } from '../../api/condition.ts'
 import type { Hold } from '../../api/hold.ts'
@@ -13,38 +13,38 @@ import { timestamp } from '../../kube/timestamp.ts'
 import { done, type PassResult, requeueAfter } from '../../runtime/reconciler.ts'
 import type { Seen } from './observe.ts'
 import type { HandsOff } from './plan.ts'
-import { sayStatus } from './steps.ts'
+import { writeStatus } from './steps.ts'
 import { type CapiWorld, keyOfClaim } from './world.ts'
 
-/** T7: the claim says where it lives. */
-export async function sayAllocated(world: CapiWorld, claim: IPAddressClaim, address: string): Promise<void> {
+/** T7: the claim's status names its address. */
+export async function writeAllocated(world: CapiWorld, claim: IPAddressClaim, address: string): Promise<void> {
   const message = `${address} is allocated`
-  const isNew = await say(world, claim, 'True', claimReasons.allocated, message, claim.metadata.name)
-  if (isNew) tell(world, claim, 'Normal', claimReasons.allocated, message)
+  const isNew = await writeReady(world, claim, 'True', claimReasons.allocated, message, claim.metadata.name)
+  if (isNew) recordEvent(world, claim, 'Normal', claimReasons.allocated, message)
 }
 
 /**
- * Another desk may see it differently, and overwrite what is said here as soon as it reads it. Nobody insists at once: by
- * then one of the two views is newer.
+ * Another process may decide otherwise on its caches, and overwrite what is written here. The same refusal is not written again
+ * at once: by then the caches of one of the two are newer.
  */
-export async function sayWhyNot(
+export async function writeRefusal(
   world: CapiWorld,
   { claim, identity, pool }: Pick<Seen, 'claim' | 'identity' | 'pool'>,
   refusal: Refusal,
   /** The hold that another claim has of what this claim says to have. */
   held?: Hold,
 ): Promise<PassResult> {
-  const { reason } = said[refusal.reason]
-  const word = `${claim.metadata.uid} ${refusal.message}`
-  const patienceMs = world.lastWords.msUntil(word, world.clock.monotonicMs())
-  if (patienceMs > 0 && !isSaid(claim, reason, refusal.message)) return requeueAfter(patienceMs)
-  const isNew = await say(world, claim, 'False', reason, refusal.message, claim.addressName)
+  const { reason } = writtenFor[refusal.reason]
+  const text = `${claim.metadata.uid} ${refusal.message}`
+  const patienceMs = world.recentRefusals.msUntil(text, world.clock.monotonicMs())
+  if (patienceMs > 0 && !isWritten(claim, reason, refusal.message)) return requeueAfter(patienceMs)
+  const isNew = await writeReady(world, claim, 'False', reason, refusal.message, claim.addressName)
   if (!isNew) return done()
-  world.lastWords.add(word, world.clock.monotonicMs())
-  tell(world, claim, 'Warning', reason, refusal.message)
-  if (held?.state === 'held') tellHolder(world, claim, held)
+  world.recentRefusals.add(text, world.clock.monotonicMs())
+  recordEvent(world, claim, 'Warning', reason, refusal.message)
+  if (held?.state === 'held') recordContest(world, claim, held)
   world.note({
-    what: said[refusal.reason].isForAuthor ? 'refused' : 'waiting',
+    what: writtenFor[refusal.reason].isForAuthor ? 'refused' : 'waiting',
     claim: claim.metadata,
     pool: identity,
     ...(pool !== undefined && !isMalformed(pool) && { strategy: pool.strategy, space: pool.space }),
@@ -54,8 +54,8 @@ export async function sayWhyNot(
   return done()
 }
 
-/** One of the two is wrong, and only people know which. Who the other one is stays untold where it lives elsewhere. */
-function tellHolder({ caches, recorder }: CapiWorld, { metadata }: IPAddressClaim, held: Hold): void {
+/** An event on the claim that has the hold: one of the two is wrong, and only users know which. */
+function recordContest({ caches, recorder }: CapiWorld, { metadata }: IPAddressClaim, held: Hold): void {
   const { namespace, name } = held.claim
   const about = caches.claims.get(`${namespace}/${name}`)
   if (about === undefined) return
@@ -64,8 +64,8 @@ function tellHolder({ caches, recorder }: CapiWorld, { metadata }: IPAddressClai
   recorder.event({ about, type: 'Warning', reason: 'AddressContested', action: 'Bind', note })
 }
 
-/** How a refusal is said, reason by reason. */
-interface Said {
+/** How a refusal is written, reason by reason. */
+interface Written {
   /** Of the claim's condition. */
   readonly reason: string
   /** Whether only another wish can help: no release and no change of the pool that its administrator may make any day. */
@@ -73,10 +73,10 @@ interface Said {
 }
 
 const { poolExhausted, poolNotReady, failed } = claimReasons
-const waits = (reason: string): Said => ({ reason, isForAuthor: false })
-const isWrong: Said = { reason: failed, isForAuthor: true }
+const waits = (reason: string): Written => ({ reason, isForAuthor: false })
+const isWrong: Written = { reason: failed, isForAuthor: true }
 
-const said: Readonly<Record<RefusalReason, Said>> = {
+const writtenFor: Readonly<Record<RefusalReason, Written>> = {
   PoolNotFound: waits(poolNotReady),
   PoolMalformed: waits(poolNotReady),
   PoolDeleting: waits(poolNotReady),
@@ -100,21 +100,21 @@ const said: Readonly<Record<RefusalReason, Said>> = {
   SpaceUndecided: waits(poolNotReady),
 }
 
-/** Of a claim that was there before this process: the process before it has written the event. */
-export const toldBefore = 'told before'
+/** Of a claim that was there before this process: the process before it recorded the event. */
+export const recordedBefore = 'recorded before'
 
 /**
- * Nothing is written to a claim that is paused, or whose Cluster is not there: others may be moving it. Whoever asks why
- * it waits finds an event, told once for each reason.
+ * Nothing is written to a claim that is paused, or whose Cluster is not there: another process may be moving it. An event says
+ * why it waits, once for each reason.
  */
-export function sayHandsOff(world: CapiWorld, claim: IPAddressClaim, pool: Identity, why: HandsOff): void {
+export function recordHandsOff(world: CapiWorld, claim: IPAddressClaim, pool: Identity, why: HandsOff): void {
   const key = keyOfClaim(claim)
-  const word = `${claim.metadata.uid} ${why} ${claim.isDeleting}`
+  const text = `${claim.metadata.uid} ${why} ${claim.isDeleting}`
   const last = world.leftAlone.get(key)
-  if (last === word) return
-  world.leftAlone.set(key, word)
+  if (last === text) return
+  world.leftAlone.set(key, text)
   const message = handsOffText(claim, pool, why)
-  if (last !== toldBefore) tell(world, claim, why === 'ClusterNotFound' ? 'Warning' : 'Normal', why, message)
+  if (last !== recordedBefore) recordEvent(world, claim, why === 'ClusterNotFound' ? 'Warning' : 'Normal', why, message)
   world.note({ what: 'left alone', claim: claim.metadata, pool, reason: why, message })
 }
 
@@ -134,11 +134,11 @@ function handsOffText(claim: IPAddressClaim, pool: Identity, why: HandsOff): str
   }
 }
 
-function isSaid({ conditions }: IPAddressClaim, reason: string, message: string): boolean {
+function isWritten({ conditions }: IPAddressClaim, reason: string, message: string): boolean {
   return conditions.some(one => one.type === readyCondition && one.reason === reason && one.message === message)
 }
 
-async function say(
+async function writeReady(
   world: CapiWorld,
   claim: IPAddressClaim,
   status: 'True' | 'False',
@@ -146,7 +146,7 @@ async function say(
   message: string,
   addressName: string,
 ): Promise<boolean> {
-  // v1beta1 has no place for a generation where older definitions keep conditions; what cannot be kept is not said again.
+  // In v1beta1, older definitions of conditions have no observedGeneration: it would be dropped, and written again and again.
   const generation = claim.version === 'v1beta1' ? 0 : claim.metadata.generation
   const fact = {
     type: readyCondition,
@@ -157,11 +157,17 @@ async function say(
   }
   const conditions = setCondition(claim.conditions, fact, timestamp(world.clock))
   if (conditions === claim.conditions && addressName === claim.addressName) return false
-  await sayStatus(world, claim, { addressName, conditions })
+  await writeStatus(world, claim, { addressName, conditions })
   return true
 }
 
-function tell(world: CapiWorld, claim: IPAddressClaim, type: 'Normal' | 'Warning', reason: string, note: string): void {
+function recordEvent(
+  world: CapiWorld,
+  claim: IPAddressClaim,
+  type: 'Normal' | 'Warning',
+  reason: string,
+  note: string,
+): void {
   const about = world.caches.claims.get(`${claim.metadata.namespace}/${claim.metadata.name}`)
   if (about !== undefined) world.recorder.event({ about, type, reason, action: 'Bind', note })
 }

@@ -46,7 +46,7 @@ function aServer(finalizers: string[]) {
 
 test.each([
   ['guarded', [guard], true],
-  ['guarded also by somebody else', [guard, 'example.org/mine'], false],
+  ['guarded also by another controller', [guard, 'example.org/mine'], false],
   ['without a guard', [], true],
 ])('an IPAddress that is removed, %s, never lives without its guard', async (_, finalizers, goes) => {
   const { history, reports, world } = aServer(finalizers)

@@ -37,7 +37,7 @@ export async function storeChoice(
   return patchClaim(world, claim, { metadata })
 }
 
-/** T5: the report. Undefined when one of that name is there already: whose it is, is for the caller to read. */
+/** T5: the report. Undefined when one of that name is there already: the caller reads which claim it names. */
 export async function createReport(
   world: World,
   claim: IPAddressClaim,
@@ -68,8 +68,8 @@ export async function adoptReport(world: World, report: IPAddress, claim: IPAddr
   world.caches.reports.learn(answer)
 }
 
-/** T7, and every other word about a claim: its status, under the version it was decided on. */
-export async function sayStatus(world: World, claim: IPAddressClaim, status: ClaimStatus): Promise<void> {
+/** T7, and every other status of a claim, under the version it was decided on. */
+export async function writeStatus(world: World, claim: IPAddressClaim, status: ClaimStatus): Promise<void> {
   await patchClaim(world, claim, { status: toClaimStatus(status, claim.version) }, 'status')
 }
 
@@ -103,7 +103,7 @@ function reportIn(object: KubeObject | undefined): IPAddress | undefined {
 
 /**
  * T13, in two passes: the delete first, then our finalizer off. What is being deleted already, the garbage collector leaves
- * alone; it would else take off the owner that tells us whose it was.
+ * alone; it would else take off the owner reference, and with it the only trace of its claim.
  */
 export async function sweepAway(world: World, report: IPAddress): Promise<void> {
   if (report.isDeleting) return removeReport(world, report)
@@ -133,8 +133,8 @@ async function patchClaim(
     return answer
   } catch (error) {
     if (!isApiError(error, 'Conflict', 'NotFound')) throw error
-    // The view is old, and may stay so for long. Whoever looks again on the same view takes the hold of a claim that is
-    // gone again and again, and somebody else sees a stray again and again.
+    // The cache is behind, and may stay so for long. A pass that runs again on the same cache would take the hold of a claim
+    // that is gone again and again, and another process would find a stray again and again.
     await refresh(client, claims, caches.claims, { name, namespace })
     throw error
   }

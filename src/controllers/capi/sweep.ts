@@ -1,6 +1,6 @@
 // claim.binding, what is left behind - an IPAddress does not outlive the claim it was made for.
 //
-// A claim that goes in good order takes its IPAddress with it (release.ts). One whose finalizer somebody took off, or whose
+// A claim that goes in good order takes its IPAddress with it (release.ts). One whose finalizer a user took off, or whose
 // IPAddress was made by a process that slept, leaves it behind, and our own finalizer would keep it for ever.
 //
 // Writes:  step T13 of the model, by uid and version.
@@ -15,9 +15,9 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import { findPool } from '../office/views.ts'
 import { claims } from './kinds.ts'
+import { isOwnOrUnowned, poolOfReport } from './ownership.ts'
 import { claimOf, reportOf } from './parsed.ts'
 import { sweepAway } from './steps.ts'
-import { isOursOrNobodys, poolOfReport } from './whose.ts'
 import type { CapiWorld } from './world.ts'
 
 /** `key` is that of the IPAddress; its claim, as a rule, has the same. */
@@ -30,7 +30,7 @@ export async function sweepReport(key: string, world: CapiWorld): Promise<PassRe
   await sweepAway(world, report)
   const { name, namespace, ownerReferences } = report.metadata
   const uid = ownerReferences.find(({ kind }) => kind === 'IPAddressClaim')?.uid ?? ''
-  // It takes a second pass, which has nothing new to tell.
+  // Noted in the first of the two passes that it takes.
   if (!report.isDeleting)
     world.note({ what: 'stray report', claim: { namespace, name, uid }, pool: poolOfReport(report) })
   return done()
@@ -44,7 +44,7 @@ async function isStray(report: IPAddress, { client, caches }: CapiWorld): Promis
     const live = await client.get(claims, { namespace, name })
     const claim = live && claimOf(live)
     if (claim === undefined) return true
-    return !isMalformed(claim) && !isOursOrNobodys(report, claim, findPool(caches, poolOfReport(report)))
+    return !isMalformed(claim) && !isOwnOrUnowned(report, claim, findPool(caches, poolOfReport(report)))
   }
   for (const owner of owners) {
     const live = await client.get(claims, { namespace, name: owner.name })

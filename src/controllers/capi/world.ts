@@ -11,13 +11,13 @@ import type { KubeObject } from '../../kube/object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Random } from '../../runtime/random.ts'
 import type { Note } from '../office/journal.ts'
-import type { LastWords } from '../office/last-words.ts'
 import type { Ledger } from '../office/ledger.ts'
+import type { RecentRefusals } from '../office/recent-refusals.ts'
 import type { Sources } from '../office/sources.ts'
 import { createViews, type Views } from '../office/views.ts'
 import type { Moved } from './moved.ts'
+import { poolOfReport } from './ownership.ts'
 import { claimOf, keepClaim, keepCluster, keepReport, reportOf } from './parsed.ts'
-import { poolOfReport } from './whose.ts'
 
 export interface Caches extends Views {
   readonly claims: Cache<KubeObject, 'pool' | 'cluster'>
@@ -34,7 +34,7 @@ export interface CapiWorld {
   readonly ledger: Ledger
   readonly sources: Pick<Sources, 'whySpaceRefused'>
   /** Refusals written of late. */
-  readonly lastWords: LastWords
+  readonly recentRefusals: RecentRefusals
   readonly moved: Pick<Moved, 'isLeaving'>
   /** Claims that are left alone, and why, as the last event said it. */
   readonly leftAlone: Map<string, string>

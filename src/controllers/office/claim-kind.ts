@@ -1,4 +1,4 @@
-// What a desk tells of its kind of claim, so that the ledger's own controllers can judge holds in the name of such claims
+// What a desk registers about its kind of claim, so that the ledger's own controllers can judge holds of such claims
 // without knowing the kind.
 
 import type { Cache } from '../../kube/cache.ts'

@@ -1,13 +1,13 @@
 // Whether an address that a claim takes for its own is also shown by another object. Any user may write an annotation or an
 // IPAddress: against a claim that is bound, and has a hold or a report to prove it, only another bound claim counts. Else a
-// stranger could take away what was given.
+// user could take away what another was given.
 
 import type { IP } from '../../ip/address.ts'
 import { isSameShower, type Ledger, type Showing, type ShownBy } from './ledger.ts'
 
-/** The claim on whose behalf it is asked. */
+/** The claim that takes the address for its own. */
 export interface Party {
-  /** The objects that speak for the claim: itself, and its report. */
+  /** The objects of the claim: itself, and its report. */
   readonly own: readonly ShownBy[]
   /** It is bound, and has a hold or a report to prove it. */
   readonly isProven: boolean

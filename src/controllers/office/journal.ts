@@ -1,6 +1,6 @@
-// What was decided, each decision once: a line in the log, so that a person can follow a claim from its creation to its
-// end, and a count. Both name the desk and the kind of claim. The sentence is constant and the fields have the same names everywhere. A pass that finds everything
-// as it should be has decided nothing and says nothing.
+// What was decided, each decision once: a line in the log, so that a person can follow a claim from its creation to its end,
+// and a count. Both name the desk and the kind of claim. The sentence is constant and the fields have the same names
+// everywhere. A pass that finds everything as it should be decides nothing and logs nothing.
 
 import { holdName } from '../../api/hold.ts'
 import type { Identity } from '../../api/object.ts'
@@ -47,7 +47,7 @@ export interface Entry {
 /** Notes one decision. */
 export type Note = (entry: Entry) => void
 
-/** On whose behalf it was decided. */
+/** The desk that decided, and the kind of claim it was about. */
 export interface Decider {
   readonly desk: string
   /** Empty for what concerns no claim. */

@@ -21,37 +21,37 @@ const shown = (as: Showing['as']): Showing => {
 }
 const unreadable: Showing = { ...shown('report'), space: '', ip: undefined, bits: 0 }
 
-/** What it told since it was last asked, in short. */
+/** The changes it published since they were last read, in short. */
 function aLedger() {
   const ledger = new Ledger()
-  let changes: LedgerChange[] = []
-  ledger.subscribe(change => changes.push(change))
-  const told = () => {
-    const texts = changes.map(({ pool, freed }) => `${pool.split('/')[2]}${freed === undefined ? '' : ' freed'}`)
-    changes = []
+  let published: LedgerChange[] = []
+  ledger.subscribe(change => published.push(change))
+  const changes = () => {
+    const texts = published.map(({ pool, freed }) => `${pool.split('/')[2]}${freed === undefined ? '' : ' freed'}`)
+    published = []
     return texts
   }
   const isTaken = () => ledger.indexOf('main').stateOf({ ip, bits: 32 }) === 'held'
-  return { ledger, told, isTaken }
+  return { ledger, changes, isTaken }
 }
 
-describe('the ledger tells', () => {
+describe('the ledger publishes', () => {
   test('that a hold came, was released, and went', () => {
-    const { ledger, told } = aLedger()
+    const { ledger, changes } = aLedger()
     ledger.putHold(aHold())
-    expect(told()).toEqual(['vms'])
+    expect(changes()).toEqual(['vms'])
     ledger.putHold(aHold('quarantined'))
-    expect(told()).toEqual(['vms freed'])
+    expect(changes()).toEqual(['vms freed'])
     ledger.removeHold(aHold().metadata.name)
-    expect(told()).toEqual(['vms freed'])
+    expect(changes()).toEqual(['vms freed'])
   })
 
   test('both pools of an address that one gave after the other', () => {
-    const { ledger, told } = aLedger()
+    const { ledger, changes } = aLedger()
     ledger.putHold(aHold('quarantined', other))
-    told()
+    changes()
     ledger.putHold(aHold())
-    expect(told()).toEqual(['servers', 'vms'])
+    expect(changes()).toEqual(['servers', 'vms'])
   })
 
   test('what a claim shows for each of its parts, by itself', () => {
@@ -67,51 +67,51 @@ describe('the ledger tells', () => {
   })
 
   test('what is shown, once', () => {
-    const { ledger, told } = aLedger()
+    const { ledger, changes } = aLedger()
     ledger.show(shown('choice'))
-    expect(told()).toEqual(['vms'])
+    expect(changes()).toEqual(['vms'])
     ledger.show(shown('choice'))
-    expect(told()).toEqual([])
+    expect(changes()).toEqual([])
     ledger.hide(by, 'choice')
-    expect(told()).toEqual(['vms freed'])
+    expect(changes()).toEqual(['vms freed'])
   })
 
-  test('nothing of what is shown beside a hold, but that it is shown no longer: whose hold it is may have waited for that', () => {
-    const { ledger, told } = aLedger()
+  test('nothing of what is shown beside a hold, except its end: the claim of the hold may have waited for that', () => {
+    const { ledger, changes } = aLedger()
     ledger.putHold(aHold())
-    told()
+    changes()
     ledger.show(shown('choice'))
     ledger.show(shown('report'))
-    expect(told()).toEqual([])
+    expect(changes()).toEqual([])
     ledger.hide(by, 'choice')
-    expect(told()).toEqual(['vms freed'])
+    expect(changes()).toEqual(['vms freed'])
     ledger.hide(by, 'report')
-    expect(told()).toEqual(['vms freed'])
+    expect(changes()).toEqual(['vms freed'])
   })
 
   test('nothing of an intent that becomes a hold, and the end of one that does not', () => {
-    const { ledger, told } = aLedger()
+    const { ledger, changes } = aLedger()
     ledger.show(shown('intent'))
-    expect(told()).toEqual([])
+    expect(changes()).toEqual([])
     ledger.hide(by, 'intent')
-    expect(told()).toEqual(['vms freed'])
+    expect(changes()).toEqual(['vms freed'])
     ledger.show(shown('intent'))
     ledger.putHold(aHold())
-    told()
+    changes()
     ledger.hide(by, 'intent')
-    expect(told()).toEqual([])
+    expect(changes()).toEqual([])
   })
 })
 
 describe('a pool is reported', () => {
   test('while a report names it, also one that cannot be read', () => {
-    const { ledger, told } = aLedger()
+    const { ledger, changes } = aLedger()
     ledger.show(unreadable)
     expect(ledger.isReported(pool)).toBe(true)
     expect(ledger.isReported(other)).toBe(false)
     ledger.hide(by, 'report')
     expect(ledger.isReported(pool)).toBe(false)
-    expect(told()).toEqual(['vms'])
+    expect(changes()).toEqual(['vms'])
   })
 
   test('with what the reports show, held or not, as far as it can be read', () => {
@@ -137,7 +137,7 @@ describe('a pool is reported', () => {
 })
 
 describe('an address is taken', () => {
-  test('while anybody shows it, and free when the last of them is gone', () => {
+  test('while any object shows it, and free when the last of them is gone', () => {
     const { ledger, isTaken } = aLedger()
     ledger.putHold(aHold())
     ledger.show(shown('report'))
@@ -151,12 +151,12 @@ describe('an address is taken', () => {
   })
 
   test('no longer by a report that was read, and cannot be any more', () => {
-    const { ledger, isTaken, told } = aLedger()
+    const { ledger, isTaken, changes } = aLedger()
     ledger.show(shown('report'))
-    told()
+    changes()
     ledger.show(unreadable)
     expect(isTaken()).toBe(false)
-    expect(told()).toEqual(['vms freed'])
+    expect(changes()).toEqual(['vms freed'])
     expect(ledger.isReported(pool)).toBe(true)
   })
 })

@@ -1,8 +1,8 @@
-// The ledger as this process knows it: every hold in view, and every address that a choice or a report shows without a hold
+// The ledger as this process knows it: every hold in the cache, and every address that a choice or a report shows without a hold
 // (made by another provider, by hand, or moved here). It only suggests: whether an address is free is decided by the API
-// server, which refuses a second hold of the same name. Nothing is suggested that anybody in view seems to have.
+// server, which refuses a second hold of the same name. No address is suggested that an object in the caches shows.
 //
-// It is also the one teller of what comes and goes: pools count anew, and whoever waits is woken, by its word alone.
+// It also publishes what comes and goes, to its subscribers: only so are pools counted anew and waiting claims woken.
 
 import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
@@ -29,7 +29,7 @@ export interface Showing {
   readonly as: 'report' | 'choice' | 'intent'
   readonly pool: Identity
   readonly space: string
-  /** Undefined where it cannot be told which: it cannot be read, or its pool cannot. Then nothing is counted. */
+  /** Undefined where the text, or the pool, cannot be read. Then nothing is counted. */
   readonly ip: IP | undefined
   readonly bits: number
   readonly namespace: string
@@ -39,10 +39,10 @@ export interface Showing {
 /** Each part of an object has a showing of its own. */
 const keyOfShower = ({ key, part }: ShownBy): string => (part === undefined ? key : `${key} ${part}`)
 
-/** Whichever part they speak of. */
+/** Of the same object, whichever part. */
 export const isSameShower = (one: ShownBy, other: ShownBy): boolean => one.kind === other.kind && one.key === other.key
 
-/** An address that may be free now, or no longer disputed, and from whom it came. */
+/** An address that may be free now, or no longer disputed, and the pool and namespace that had it. */
 export interface Freed {
   readonly space: string
   readonly block: Block
@@ -51,7 +51,7 @@ export interface Freed {
   readonly namespace: string
 }
 
-/** Somebody has more, less or something else of a pool than before. */
+/** More, less or something else of a pool is in use than before. */
 export interface LedgerChange {
   /** In which other pools may have more or less to give. */
   readonly space: string
@@ -102,12 +102,12 @@ export class Ledger {
     return showings.some(showing => showing.as === as && isSameShower(showing.by, by))
   }
 
-  /** How it is told of reports of a kind whether a bound claim stands behind them. */
+  /** Sets, for a kind of report, how to find out whether a bound claim stands behind one. */
   judgeBound(kind: string, isBound: (key: string) => boolean): void {
     this.#isBound.set(kind, isBound)
   }
 
-  /** Whether a bound claim stands behind what is shown, as it is in view now: only that counts against another bound claim. */
+  /** Whether a bound claim stands behind what is shown, by the caches: only that counts against another bound claim. */
   isBound({ kind, key }: ShownBy): boolean {
     return this.#isBound.get(kind)?.(key) === true
   }
@@ -131,8 +131,8 @@ export class Ledger {
     this.#index.put(hold)
     const isReleased = before?.state === 'held' && hold.state === 'quarantined'
     // Out of quarantine, it may have come to another pool.
-    if (before !== undefined && identityKey(before.pool) !== identityKey(hold.pool)) this.#tell(before)
-    this.#tell(hold, isReleased ? toFreed(hold) : undefined)
+    if (before !== undefined && identityKey(before.pool) !== identityKey(hold.pool)) this.#publish(before)
+    this.#publish(hold, isReleased ? toFreed(hold) : undefined)
   }
 
   removeHold(name: string): void {
@@ -158,8 +158,8 @@ export class Ledger {
     place.shownBy = place.shownBy.length === 0 ? [kept] : [...place.shownBy, kept]
     if (place.hold !== undefined) return
     this.#index.put(toShadow(showing, showing.ip))
-    // The hold that follows an intent is told.
-    if (showing.as !== 'intent') this.#tell(showing)
+    // An intent is not published: the hold that follows it is.
+    if (showing.as !== 'intent') this.#publish(showing)
   }
 
   hide(by: ShownBy, as: Showing['as']): void {
@@ -173,12 +173,12 @@ export class Ledger {
     const place = name === undefined ? undefined : this.#places.get(name)
     if (place !== undefined) place.shownBy = without(place.shownBy, showing)
     if (ip === undefined || name === undefined || place === undefined) {
-      if (as === 'report') this.#tell(showing)
+      if (as === 'report') this.#publish(showing)
     } else if (place.hold === undefined) {
       this.#settle(name, place, toShadow(showing, ip))
     } else if (as !== 'intent') {
       // The claim of the hold may have waited for just that: what another object shows is disputed.
-      this.#tell(showing, toFreed(place.hold))
+      this.#publish(showing, toFreed(place.hold))
     }
   }
 
@@ -220,10 +220,10 @@ export class Ledger {
     } else {
       this.#index.put(toShadow(showing, gone.ip))
     }
-    this.#tell(gone, toFreed(gone))
+    this.#publish(gone, toFreed(gone))
   }
 
-  #tell({ space, pool }: Pick<HoldSpec, 'space' | 'pool'>, freed?: Freed): void {
+  #publish({ space, pool }: Pick<HoldSpec, 'space' | 'pool'>, freed?: Freed): void {
     const change = { space, pool: identityKey(pool), ...(freed && { freed }) }
     for (const onChange of this.#subscribers) onChange(change)
   }

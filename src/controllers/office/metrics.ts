@@ -1,5 +1,5 @@
-// The numbers of a desk, all of them: how full pools are and who waits, read when somebody looks; what was decided, counted
-// as it happens (journal.ts). Names of pools become labels only up to a bound; the pools past it are added up.
+// All metrics of the desks: how full pools are and which claims wait, read at each scrape; what was decided, counted as it
+// happens (journal.ts). Names of pools become labels only up to a bound; the pools past it are added up.
 
 import type { Identity } from '../../api/object.ts'
 import { type Pool, strategies } from '../../api/pool.ts'
@@ -23,7 +23,7 @@ export interface DeskMetrics {
 
 const poolLabels = ['kind', 'namespace', 'name'] as const
 
-/** From a millisecond to an hour: a claim may wait for somebody to give an address back. */
+/** From a millisecond to an hour: a claim may wait until another claim gives an address back. */
 const waitBounds = [...secondsBounds.filter(bound => bound >= 0.001), 30, 60, 300, 3600]
 
 export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
@@ -33,7 +33,7 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
     'What became of claims: bound, adopted, restored, waiting or refused.',
     [...ofClaims, 'kind', 'strategy', 'outcome'],
   )
-  const waits = metrics.counter('mooring_claims_refused_total', 'Times that a claim was told why it has no address.', [
+  const waits = metrics.counter('mooring_claims_refused_total', 'Times that a refusal was written to a claim.', [
     ...ofClaims,
     'kind',
     'reason',

@@ -1,4 +1,4 @@
-// I4: a namespace that lost the label a pool asks for is given nothing, however late the news of it.
+// I4: a namespace that lost the label a pool asks for is given nothing, however late the cache learns of it.
 
 import type { Pool } from '../../api/pool.ts'
 import type { Client } from '../../kube/client.ts'

@@ -79,7 +79,7 @@ export interface Office extends Pick<OfficeParts, 'client' | 'clock' | 'random' 
 }
 
 export interface WatchOptions {
-  /** The desk waits without it; so it is, unless told otherwise. */
+  /** The desk waits without it. True by default. */
   readonly isNeeded?: boolean
 }
 

@@ -38,7 +38,7 @@ export type PartAsk =
   /** In the space of the pool. */
   | { readonly part: string; readonly pool: Pool; readonly mac: MACText }
 
-/** The claim on whose behalf it is asked. */
+/** The claim that asks for the parts. */
 export interface PartsApplicant extends Omit<Applicant, 'taking'> {
   readonly claim: ClaimReference
   readonly owner: Owner | undefined
@@ -51,7 +51,7 @@ export interface PartsLedger {
   indexOf(space: string): SpaceIndex
   holdAt(space: string, ip: IP): Hold | undefined
   macHoldAt(space: string, mac: MACText): MACHold | undefined
-  /** Whether an object that does not speak for the claim shows the address. */
+  /** Whether an object that does not belong to the claim shows the address. */
   isDisputed(space: string, ip: IP): boolean
 }
 

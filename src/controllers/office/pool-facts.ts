@@ -1,6 +1,6 @@
 // What the webhooks of pools ask about the cluster. Answers come from caches and may be late, which is harmless: a pool that
 // stops offering an address takes it from no claim, and a pool of which an address is held is kept by its finalizer. The checks
-// are there to tell a person in time, not to keep the ledger safe.
+// are there to warn a user in time, not to keep the ledger safe.
 
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'

@@ -1,7 +1,7 @@
-// Which claims a desk serves, where it was told to serve only some. Whatever it does not serve it still counts: an address is
-// taken by its hold, holds have no namespace and are all in view, and a second hold of the same name is refused by the API
-// server whoever asks. So two desks with different scopes share pools and spaces safely. What only the IPAddresses of another
-// namespace show (given by another provider, never held) is out of view with a namespace, and not with a filter.
+// Which claims a desk serves, where its flags name only some. What it does not serve it still counts: an address is taken by its
+// hold, holds have no namespace and are all in the cache, and the API server refuses every second hold of the same name. So two
+// desks with different scopes share pools and spaces safely. What only the IPAddresses of another namespace show (given by
+// another provider, never held) is not in the cache with a namespace, and is with a filter.
 //
 // A claim out of scope is left alone, never taken for gone: nothing is written to it, and its holds are no strays.
 
@@ -22,7 +22,7 @@ export function isInScope({ namespace, watchFilter }: Scope, { metadata }: KubeO
   return watchFilter === '' || metadata.labels?.[watchFilterLabel] === watchFilter
 }
 
-/** Whether claims of this namespace are in view. */
+/** Whether claims of this namespace are in the cache. */
 export function isInView({ namespace }: Scope, ofClaim: string): boolean {
   return namespace === '' || ofClaim === namespace
 }

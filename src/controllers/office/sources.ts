@@ -146,7 +146,7 @@ export class Sources {
       if (asksForSpace(pool)) addTo(this.#asking, pool.spaceAsked, poolKey)
     }
     for (const poolKey of new Set([...old.keys(), ...next.keys()])) {
-      this.#tell({ key: poolKey, old: old.get(poolKey), new: next.get(poolKey), isChanged })
+      this.#publish({ key: poolKey, old: old.get(poolKey), new: next.get(poolKey), isChanged })
     }
     if (isChanged) {
       const spaces = new Set([...old.values(), ...next.values()].map(({ space }) => space))
@@ -156,7 +156,7 @@ export class Sources {
     }
   }
 
-  #tell(change: SourceChange): void {
+  #publish(change: SourceChange): void {
     for (const onChange of this.#subscribers) onChange(change)
   }
 
@@ -164,7 +164,7 @@ export class Sources {
   #judgeAgain(pools: readonly Pool[], namespace?: string): void {
     for (const pool of pools) {
       if (!asksForSpace(pool) || (namespace !== undefined && pool.identity.namespace !== namespace)) continue
-      this.#tell({ key: poolKey(pool), old: pool, new: pool, isChanged: true })
+      this.#publish({ key: poolKey(pool), old: pool, new: pool, isChanged: true })
     }
   }
 

@@ -1,4 +1,4 @@
-// What every desk sees, whatever kind of claim it serves: holds, pools and namespaces, as they are in view.
+// The caches that every desk reads, whatever kind of claim it serves: holds, pools and namespaces.
 
 import type { Hold } from '../../api/hold.ts'
 import { type MACHold, macHoldName } from '../../api/mac-hold.ts'
@@ -40,7 +40,7 @@ export function createViews(isFrozen = false): Views {
   }
 }
 
-/** Keeps the ledger equal to the holds in view. One that can no longer be read stays what it was. */
+/** Keeps the ledger equal to the holds in the cache. One that can no longer be read stays what it was. */
 export function followHolds({ holds }: Pick<Views, 'holds'>, ledger: Ledger): void {
   holds.subscribe(change => {
     if (change.new === undefined) return ledger.removeHold(keyOf(change.old))
@@ -49,7 +49,7 @@ export function followHolds({ holds }: Pick<Views, 'holds'>, ledger: Ledger): vo
   })
 }
 
-/** Tells which MACs another claim may be able to have now. */
+/** Calls back with each MAC that another claim may be able to have now. */
 export function followMACHolds({ macHolds }: Pick<Views, 'macHolds'>, onFreed: (hold: MACHold) => void): void {
   macHolds.subscribe(({ old, new: next }) => {
     const before = old && macHoldOf(old)
@@ -60,7 +60,7 @@ export function followMACHolds({ macHolds }: Pick<Views, 'macHolds'>, onFreed: (
   })
 }
 
-/** Tells the key of the claim when a hold in the name of one of this kind comes, changes or goes. */
+/** Calls back with the key of the claim when a hold of a claim of this kind comes, changes or goes. */
 export function onHoldsOf(
   { holds, macHolds }: Pick<Views, 'holds' | 'macHolds'>,
   kind: Pick<Kind, 'group' | 'kind'>,

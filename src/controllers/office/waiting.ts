@@ -113,7 +113,7 @@ export class Waiting {
     for (const { sleeper } of this.#awake.values()) yield sleeper
   }
 
-  /** A desk's place in the line: `wake` is told which of its claims to look at. */
+  /** A desk's place in the line: `wake` gets the claim that is to be reconciled. */
   ofDesk(desk: string, wake: (claim: string) => void): DeskLine {
     return {
       during: async (claim, pass) => {

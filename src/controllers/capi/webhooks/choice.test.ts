@@ -54,11 +54,11 @@ describe('the choice of a bound claim', () => {
     expect(admitChoice(bound(), bound('10.0.0.10'), shows('10.0.0.10'))).toEqual(allowed())
   })
 
-  test('may be said again where nothing else remembers it', () => {
+  test('may be written again where nothing else shows it', () => {
     expect(admitChoice(bound(), bound('10.0.0.10'), nothing)).toEqual(allowed())
   })
 
-  test('may be taken off, and whoever did so is told that it is put back', () => {
+  test('may be taken off, with a warning that it is put back', () => {
     const { kind, warnings } = admitChoice(bound('10.0.0.10'), bound(), shows('10.0.0.10'))
     expect([kind, warnings]).toEqual([
       'allowed',
@@ -77,7 +77,7 @@ describe('the choice of a bound claim', () => {
       bound('10.0.0.10'),
       bound('10.0.0.11', { annotations: { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' } }),
     ],
-    ['of a pool of somebody else', bound('10.0.0.10', { group: 'ipam.metal3.io' }), bound('10.0.0.11')],
+    ['of a pool of another provider', bound('10.0.0.10', { group: 'ipam.metal3.io' }), bound('10.0.0.11')],
     ['that cannot be read', { metadata: 1 }, bound('10.0.0.11')],
   ])('says what it likes %s', (_, old, next) => {
     expect(admitChoice(old, next, shows('10.0.0.10'))).toEqual(allowed())

@@ -47,7 +47,7 @@ function judge(before: IPAddressClaim, { choice }: IPAddressClaim, facts: CapiFa
   }
   const shown = facts.addressOfReport(before.metadata.namespace, report)
   const own = shown ?? held
-  // A claim that was bound, and of which nothing else remembers to what, is told by hand.
+  // Where nothing else shows the address of a claim that was bound, a user may write it by hand.
   if (own === undefined || (shown !== undefined && isSameAddress(shown, choice))) return allowed()
   const advice = `leave it, or make another claim with the annotation ${requestedAddressAnnotation}`
   const fault = forbidden(field, `this claim is bound to ${own} and does not move to ${choice}: ${advice}`)

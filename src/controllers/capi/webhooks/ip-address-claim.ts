@@ -1,6 +1,6 @@
 // The webhook of IPAddressClaims, by the rules of Cluster API: it names the group of its pool and never changes what it asks
-// for. Beyond those: what its annotations wish for in vain is warned about, because a claim with a wish that cannot be read
-// waits. What becomes of its choice is asked wherever Mooring is: choice.ts.
+// for. Beyond those, a warning about annotations that cannot be read, because a claim with such a wish waits. Its choice has a
+// webhook of its own, wherever Mooring is: choice.ts.
 
 import { changeFaults } from '../../../admission/immutable.ts'
 import {

@@ -1,4 +1,4 @@
-// Every hold in the name of a claim, from the API server itself, for a pass that cannot rely on what is in view.
+// Every hold in the name of a claim, from the API server itself, for a pass that cannot rely on the cache.
 
 import type { Hold } from '../../../api/hold.ts'
 import type { MACHold } from '../../../api/mac-hold.ts'

@@ -33,7 +33,7 @@ const aWish = (uid: string, chosen?: string): Wish => ({
 })
 
 interface Story {
-  /** What is in view, and what the server has. */
+  /** What the cache has, and what the server has. */
   readonly known?: Wish
   readonly live?: Wish
   /** The kind of claim that the hold names. */
@@ -90,18 +90,18 @@ test('a stray hold rests as long as its source says, a network too', async () =>
 const stray = ['asked', 'released', 'stray hold']
 
 test.each<[string, Story, string[]]>([
-  ['stays, unasked, while its claim in view chose it', { known: aWish('u-1', '10.0.0.1') }, []],
+  ['stays, without a read, while its claim in the cache chose it', { known: aWish('u-1', '10.0.0.1') }, []],
   ['stays while its claim has not chosen yet', { known: aWish('u-1') }, []],
-  ['stays when the server knows a claim that no view shows', { live: aWish('u-1') }, ['asked']],
+  ['stays when the server has a claim that the cache does not show', { live: aWish('u-1') }, ['asked']],
   [
-    'stays when only an old view shows another choice',
+    'stays when only an old cache shows another choice',
     { known: aWish('u-1', '10.0.0.2'), live: aWish('u-1') },
     ['asked'],
   ],
   ['goes when its claim chose another', { live: aWish('u-1', '10.0.0.2') }, stray],
   ['goes when a namesake has taken the place of its claim', { known: aWish('u-2'), live: aWish('u-2') }, stray],
   ['goes when its claim is gone', {}, stray],
-  ['stays when its claim is of a kind that nobody here serves', { kind: 'Dream' }, []],
+  ['stays when its claim is of a kind that no desk here serves', { kind: 'Dream' }, []],
 ])('a hold %s', async (_, story, calls) => {
   expect(await look(story)).toEqual(calls)
 })

@@ -67,12 +67,12 @@ async function settleQuarantine(hold: AnyHold, world: ReclaimWorld): Promise<Pas
 
 async function isStray(hold: AnyHold, claims: ClaimKind, { client, scope }: ReclaimWorld): Promise<boolean> {
   const { namespace, name, uid } = hold.claim
-  // A claim in view that stands by this hold settles it without a question.
+  // If the claim in the cache stands by this hold, the API server need not be asked.
   const known = claims.cache.get(keyOfRef({ namespace, name }))
   if (known?.metadata.uid === uid && claims.standsBy(known, hold)) return false
   const live = await client.get(claims.kind, { namespace, name })
   if (live === undefined || live.metadata.uid !== uid) return true
-  // Whoever serves it judges it.
+  // A claim out of scope is judged by the process that serves it.
   return isInScope(scope, live) && !claims.standsBy(live, hold)
 }
 

@@ -19,7 +19,7 @@ import { holds, macHolds } from '../kinds.ts'
 
 /** On a hold: it locks its name until its quarantine is over, also when a user deletes it by hand. */
 export const holdFinalizer = 'mooring.dev/hold'
-/** On a hold: whose it is, so that a consistent list can find all holds of one claim. */
+/** On a hold: the uid of its claim, so that a consistent list can find all holds of one claim. */
 export const claimUidLabel = 'mooring.dev/claim-uid'
 const renewedAnnotation = 'mooring.dev/renewed'
 
@@ -35,7 +35,7 @@ export interface HoldWorld {
   readonly caches: { readonly holds: HoldCache; readonly macHolds: HoldCache }
 }
 
-/** T1: the lock on the address. Undefined when another process was quicker; the cache then knows whose it is. */
+/** T1: the lock on the address. Undefined when another process was quicker; its hold is then in the cache. */
 export async function takeHold(world: HoldWorld, spec: AnyHoldSpec): Promise<KubeObject | undefined> {
   const { client, clock } = world
   const { kind, cache } = placeOf(world, spec)

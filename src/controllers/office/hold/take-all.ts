@@ -46,9 +46,9 @@ export interface TakeAllWorld extends HoldWorld {
   readonly ledger: Pick<Ledger, 'show' | 'hide' | 'shownAt'>
 }
 
-/** For whom it is taken. */
+/** The claim that it is taken for. */
 export interface Taker {
-  /** The objects that speak for the claim: itself first, then its reports. */
+  /** The objects of the claim: itself first, then its reports. */
   readonly own: readonly [ShownBy, ...ShownBy[]]
   readonly restSeconds: number
 }

@@ -35,7 +35,7 @@ interface Stored extends KubeObject {
   }
 }
 
-/** A server of two verbs: objects are put, and patched under their version. Patches are told to the caches at once. */
+/** A server of two verbs: objects are put, and patched under their version. Patches are in the caches at once. */
 async function aDesk({ prunes = false } = {}) {
   const clock = new VirtualClock()
   const caches = createCaches(true)
@@ -44,10 +44,10 @@ async function aDesk({ prunes = false } = {}) {
   const sources = new Sources(caches)
   followShown({ ...caches, sources }, ledger)
   const writes: { readonly what: string; readonly patch: object }[] = []
-  const news: EventInput[] = []
+  const events: EventInput[] = []
   /** Gone from the server, and not yet from the caches. */
   const vanished = new Set<string>()
-  /** Whether somebody else writes to the pool all the time, so that every view is old. */
+  /** Whether another process writes to the pool all the time, so that the cache is always behind. */
   const rush = { isOn: false }
   let version = 100
 
@@ -103,7 +103,7 @@ async function aDesk({ prunes = false } = {}) {
   const metrics = createMetrics()
   const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
   const client = { mergePatch, withPass: () => client } as unknown as Client
-  const recorder = { event: (told: EventInput) => void news.push(told) }
+  const recorder = { event: (event: EventInput) => void events.push(event) }
   const capacity = addPoolCapacity(manager.domain('office'), {
     client,
     clock,
@@ -124,7 +124,7 @@ async function aDesk({ prunes = false } = {}) {
     sources,
     state,
     writes,
-    news,
+    events,
     vanished,
     rush,
     metrics,
@@ -286,7 +286,7 @@ describe('a pool', () => {
     expect(desk.read(pool)?.status?.ipAddresses).toEqual({ total: 254, used: 4, free: 251, outOfRange: 1 })
   })
 
-  test('of ours also tells what rests, what is kept and what drains', async () => {
+  test('of ours also counts what rests, what is kept and what drains', async () => {
     const desk = await aDesk()
     const pool = desk.put(
       ours({
@@ -314,7 +314,7 @@ describe('a pool', () => {
     expect(conditionOf(desk.read(pool), 'Drained')).toMatchObject({ status: 'True' })
   })
 
-  test('counts an address that somebody made by hand, once, also when its hold comes', async () => {
+  test('counts an IPAddress that a user made by hand, once, also when its hold comes', async () => {
     const desk = await aDesk()
     const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
     desk.put(anAddress(pool, 'web', '10.0.0.12'))
@@ -335,7 +335,7 @@ describe('a pool', () => {
     expect(conditionOf(desk.read(pool), 'Ready')).toMatchObject({ status: 'False', reason: 'PoolPaused' })
   })
 
-  test('that cannot be read says why, keeps its counts and holds up nobody', async () => {
+  test('that cannot be read says why, keeps its counts and holds up no other pool', async () => {
     const desk = await aDesk()
     const bad = desk.put(inCluster({ addresses: ['10.0.0.10'] }, 'bad'))
     const good = desk.put(inCluster({ addresses: ['10.0.0.20'] }, 'good'))
@@ -350,7 +350,7 @@ describe('a pool', () => {
     })
     expect(desk.read(bad)?.status?.ipAddresses).toMatchObject({ total: 1 })
     expect(desk.read(good)?.status?.ipAddresses).toMatchObject({ used: 1 })
-    expect(desk.news.map(({ reason }) => reason)).toContain('PoolMalformed')
+    expect(desk.events.map(({ reason }) => reason)).toContain('PoolMalformed')
   })
 
   test('with an IPAddress that cannot be read is counted all the same', async () => {
@@ -365,7 +365,7 @@ describe('a pool', () => {
 })
 
 describe('what is written', () => {
-  test('is nothing at rest, whoever asks to look again', async () => {
+  test('is nothing at rest, also when the pool is marked again', async () => {
     const desk = await aDesk()
     const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
     const large = desk.put(inCluster({ addresses: ['fd00::/48'], prefix: 48 }, 'large'))
@@ -377,7 +377,7 @@ describe('what is written', () => {
     expect(desk.writes.length).toBe(before)
   })
 
-  test('is a few times a second in a burst, and the end of it is told', async () => {
+  test('is written a few times a second in a burst, and the end of it is written too', async () => {
     const desk = await aDesk()
     const pool = desk.put(inCluster({ addresses: ['10.0.0.0/16'], prefix: 16 }))
     await desk.rest()
@@ -413,7 +413,7 @@ describe('what is written', () => {
     expect(desk.read(pool)?.status).toMatchObject({ ipAddresses: { used: 1 } })
   })
 
-  test('fails nobody when the pool is gone before its watch says so', async () => {
+  test('fails no pass when the pool is gone before its watch says so', async () => {
     const desk = await aDesk()
     const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
     await desk.rest()
@@ -480,7 +480,7 @@ describe('the finalizer', () => {
     expect(desk.read(pool)).toBeUndefined()
   })
 
-  test('lets a pool go at once that nobody holds anything of', async () => {
+  test('lets a pool go at once of which no claim holds anything', async () => {
     const desk = await aDesk()
     const pool = desk.put(inCluster({ addresses: ['10.0.0.10'] }))
     await desk.rest()
@@ -509,12 +509,12 @@ describe('the finalizer', () => {
 })
 
 describe('its owner', () => {
-  test('is told once that a pool is exhausted, and again when it is so again', async () => {
+  test('gets one event when a pool is exhausted, and another when it is so again', async () => {
     const desk = await aDesk()
     const pool = desk.put(inCluster({ addresses: ['10.0.0.10'] }))
     const hold = desk.put(aHold(pool, '10.0.0.10'))
     await desk.rest()
-    expect(desk.news).toMatchObject([
+    expect(desk.events).toMatchObject([
       { type: 'Warning', reason: 'NoAddressFree', about: { kind: 'InClusterIPPool', apiVersion: ipam } },
     ])
     desk.remove(hold)
@@ -522,17 +522,17 @@ describe('its owner', () => {
     expect(conditionOf(desk.read(pool), 'Exhausted')).toMatchObject({ status: 'False' })
     desk.put(aHold(pool, '10.0.0.10'))
     await desk.rest()
-    expect(desk.news).toHaveLength(2)
+    expect(desk.events).toHaveLength(2)
   })
 
-  test('of either pool is told when two list the same addresses, and when they no longer do', async () => {
+  test('of either pool gets an event when two list the same addresses, and when they no longer do', async () => {
     const desk = await aDesk()
     const one = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }, 'one'))
     await desk.rest()
     const two = desk.put(inCluster({ addresses: ['10.0.0.20-10.0.0.30'] }, 'two'))
     await desk.rest()
     for (const pool of [one, two]) expect(conditionOf(desk.read(pool), 'Overlapping')).toMatchObject({ status: 'True' })
-    expect(desk.news.map(({ about, reason }) => `${about.metadata.name} ${reason}`).toSorted()).toEqual([
+    expect(desk.events.map(({ about, reason }) => `${about.metadata.name} ${reason}`).toSorted()).toEqual([
       'one AddressesShared',
       'two AddressesShared',
     ])
@@ -554,8 +554,8 @@ test('pools of one space count what another of them gave out', async () => {
   for (const pool of [one, two]) expect(desk.read(pool)?.status?.addresses).toMatchObject({ held: 1, free: 9 })
 })
 
-describe('what webhooks are told', () => {
-  test('is what is held, by holds and by hand', async () => {
+describe('the facts of webhooks', () => {
+  test('are what is held, by holds and by hand', async () => {
     const desk = await aDesk()
     const pool = desk.put(inCluster({ addresses: ['10.0.0.10-10.0.0.20'] }))
     desk.put(aHold(pool, '10.0.0.10'))
@@ -571,7 +571,7 @@ describe('what webhooks are told', () => {
     expect([...facts.pools()].map(({ identity }) => identity.name)).toEqual(['vms'])
   })
 
-  test('is nothing before everything has been listed', () => {
+  test('are not there before everything has been listed', () => {
     const caches = createCaches()
     const sources = new Sources(caches)
     const hasSeenAll = () => caches.reports.hasSynced

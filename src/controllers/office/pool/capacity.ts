@@ -1,11 +1,11 @@
-// pool.capacity - every pool's status tells the truth about its holds, and a pool that somebody holds stays.
+// pool.capacity - every pool's status tells the truth about its holds, and a pool of which a claim holds an address stays.
 //
 // Reads:   the pool, the holds and the ledger, the other pools.
 // Writes:  one thing per pass - our finalizer on the pool, or off it, or its status; each under the version it was decided on.
-// Safe:    nothing rests on a status. The finalizer goes by what is in view; a claim that was bound in that moment keeps its
-//          hold without the pool, for a pool takes nothing away by going.
-// Quiet:   what is already said is not said again, and a pool whose holders come and go in a burst is written a few times
-//          a second. One that cannot be read says why and is left alone otherwise.
+// Safe:    nothing rests on a status. The finalizer goes by what the caches show; a claim that was bound in that moment keeps
+//          its hold without the pool, for a pool takes nothing away by going.
+// Quiet:   a status that is there already is not written again, and a pool whose holders come and go in a burst is written a
+//          few times a second. For one that cannot be read, only the condition that says why is written.
 
 import { isDeepStrictEqual } from 'node:util'
 import { type Condition, conditionsOf, setCondition } from '../../../api/condition.ts'
@@ -122,38 +122,38 @@ export type Plan =
   | { readonly kind: 'rest' }
   /** Our finalizer on. */
   | { readonly kind: 'guard' }
-  /** Our finalizer off: nobody holds anything of it. */
+  /** Our finalizer off: no claim holds anything of it. */
   | { readonly kind: 'let go' }
   | {
-      readonly kind: 'say'
+      readonly kind: 'write'
       readonly status: object
-      readonly news: readonly Telling[]
+      readonly events: readonly PoolEvent[]
       readonly turn: Turn | undefined
     }
 
 /** It ran out of addresses, or has some again. */
 type Turn = 'exhausted' | 'recovered'
 
-type Telling = Pick<EventInput, 'type' | 'reason' | 'note'>
+type PoolEvent = Pick<EventInput, 'type' | 'reason' | 'note'>
 
 function decide(seen: Seen, now: string): Plan {
   const { object, isHeld } = seen
   const isGuarded = hasFinalizer(object, protectPoolFinalizer)
   if (!isDeleting(object) && !isGuarded) return { kind: 'guard' }
   if (isDeleting(object) && isGuarded && !isHeld) return { kind: 'let go' }
-  return say(seen, now)
+  return writeStatus(seen, now)
 }
 
-function say({ object, counted, keepsConditions }: Seen, now: string): Plan {
+function writeStatus({ object, counted, keepsConditions }: Seen, now: string): Plan {
   const current = statusIn(object)
   const before = conditionsOf(shapeOf(current, 'status', []), 'conditions')
   const status = isMalformed(counted)
     ? malformedStatus(object, counted, before, now)
     : statusOfPool(counted, before, now)
   const wanted = keepsConditions ? status : withoutConditions(status)
-  if (isSaid(current, wanted)) return { kind: 'rest' }
-  if (!keepsConditions) return { kind: 'say', status: wanted, news: [], turn: undefined }
-  return { kind: 'say', status, news: newsOf(before, status.conditions), turn: turnOf(before, status.conditions) }
+  if (isWritten(current, wanted)) return { kind: 'rest' }
+  if (!keepsConditions) return { kind: 'write', status: wanted, events: [], turn: undefined }
+  return { kind: 'write', status, events: eventsOf(before, status.conditions), turn: turnOf(before, status.conditions) }
 }
 
 function turnOf(before: readonly Condition[], next: readonly Condition[]): Turn | undefined {
@@ -186,13 +186,13 @@ function statusIn(object: KubeObject): Readonly<Record<string, unknown>> {
   return isRecord(status) ? status : {}
 }
 
-/** Fields that others put there are none of our business. */
-function isSaid(current: Readonly<Record<string, unknown>>, wanted: object): boolean {
+/** Fields that other controllers wrote do not count. */
+function isWritten(current: Readonly<Record<string, unknown>>, wanted: object): boolean {
   return Object.entries(wanted).every(([key, value]) => isDeepStrictEqual(current[key], value))
 }
 
-/** Conditions whose coming about its owner wants to hear of. */
-const worthTelling: readonly {
+/** Conditions that get an event when they come about. */
+const worthAnEvent: readonly {
   readonly condition: string
   readonly status: string
   readonly type: EventInput['type']
@@ -203,16 +203,16 @@ const worthTelling: readonly {
   { condition: 'Ready', status: 'False', type: 'Warning' },
 ]
 
-function newsOf(before: readonly Condition[], next: readonly Condition[]): Telling[] {
-  return worthTelling.flatMap(({ condition, status, type }) => {
+function eventsOf(before: readonly Condition[], next: readonly Condition[]): PoolEvent[] {
+  return worthAnEvent.flatMap(({ condition, status, type }) => {
     const [old, now] = [before, next].map(list => list.find(one => one.type === condition))
-    if (now === undefined || now.status !== status || isAnnounced(old, now)) return []
+    if (now === undefined || now.status !== status || isExpected(old, now)) return []
     return [{ type, reason: now.reason, note: now.message }]
   })
 }
 
-/** What somebody did to the pool on purpose is no news to them. */
-function isAnnounced(old: Condition | undefined, now: Condition): boolean {
+/** A pause or a deletion is the act of a user: no event is recorded about it. */
+function isExpected(old: Condition | undefined, now: Condition): boolean {
   if (now.reason === 'PoolPaused' || now.reason === 'PoolDeleting') return true
   return old?.status === now.status && old.reason === now.reason
 }
@@ -244,14 +244,14 @@ async function settle(
       await removeFinalizer(client, kind, object, protectPoolFinalizer)
       return done()
 
-    case 'say': {
+    case 'write': {
       if (waitMs > 0) return requeueAfter(waitMs)
       const { uid = '', resourceVersion = '' } = object.metadata
       const options = { uid, resourceVersion, subresource: 'status' } as const
       const answer = await client.mergePatch(kind, refOf(object), { status: plan.status }, options)
-      pace.noteSaid(key, answer, 'conditions' in plan.status && !('conditions' in statusIn(answer)))
+      pace.noteWritten(key, answer, 'conditions' in plan.status && !('conditions' in statusIn(answer)))
       cache?.learn(answer)
-      tell(identity, object, plan.news, world)
+      recordEvents(identity, object, plan.events, world)
       if (plan.turn !== undefined) world.note({ what: plan.turn, pool: identity })
       // A claim that was about to take an address when it was counted may have got none, and that is no event.
       return requeueAfter(secondLookMs)
@@ -259,9 +259,14 @@ async function settle(
   }
 }
 
-function tell(identity: Identity, { metadata }: KubeObject, news: readonly Telling[], { recorder }: PoolWorld): void {
+function recordEvents(
+  identity: Identity,
+  { metadata }: KubeObject,
+  events: readonly PoolEvent[],
+  { recorder }: PoolWorld,
+): void {
   const known = ownPoolKindOf(identity)
   const apiVersion = known === undefined ? identity.apiGroup : apiVersionOf(known)
   const about = { apiVersion, kind: identity.kind, metadata }
-  for (const telling of news) recorder.event({ about, action: 'Count', ...telling })
+  for (const event of events) recorder.event({ about, action: 'Count', ...event })
 }

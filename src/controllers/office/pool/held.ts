@@ -1,4 +1,4 @@
-// Whether anybody has something of a pool: then it stays, and it may not be changed in ways that would strand them.
+// Whether an address of a pool is in use: then the pool stays, and must go on offering that address.
 
 import { type Identity, identityKey } from '../../../api/object.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
@@ -6,7 +6,7 @@ import type { Ledger } from '../ledger.ts'
 import { holdOf } from '../parsed.ts'
 import type { Views } from '../views.ts'
 
-/** A quarantined hold does not keep its pool: nobody has the address. A report does, also one that cannot be read. */
+/** A quarantined hold does not keep its pool: no claim has the address. A report does, also one that cannot be read. */
 export function isPoolHeld(identity: Identity, { holds }: Pick<Views, 'holds'>, ledger: Ledger): boolean {
   if (ledger.isReported(identity)) return true
   return holds.byIndex('pool', identityKey(identity)).some(object => {

@@ -1,5 +1,5 @@
-// When each pool was last written, so that a burst of claims is told in a few writes and the end of it always is. A change
-// of the spec does not wait: whoever made it looks at the answer.
+// When the status of each pool was last written, so that a burst of claims takes a few writes, and its end is always written. A
+// change of the spec does not wait: its author looks at the status.
 
 import type { KubeObject } from '../../../kube/object.ts'
 import type { Clock } from '../../../runtime/clock.ts'
@@ -7,7 +7,7 @@ import type { Clock } from '../../../runtime/clock.ts'
 /** At most four writes a second for one pool. */
 export const statusPeriodMs = 250
 
-interface Said {
+interface Written {
   readonly uid: string
   readonly generation: number
   readonly atMs: number
@@ -16,7 +16,7 @@ interface Said {
 
 export class Pace {
   readonly #clock: Pick<Clock, 'monotonicMs'>
-  readonly #said = new Map<string, Said>()
+  readonly #written = new Map<string, Written>()
 
   constructor(clock: Pick<Clock, 'monotonicMs'>) {
     this.#clock = clock
@@ -24,28 +24,28 @@ export class Pace {
 
   /** How long until the pool may be written again; 0 if now. */
   waitMs(key: string, object: KubeObject): number {
-    const said = this.#saidOf(key, object)
-    return said === undefined ? 0 : Math.max(0, said.atMs + statusPeriodMs - this.#clock.monotonicMs())
+    const written = this.#writtenOf(key, object)
+    return written === undefined ? 0 : Math.max(0, written.atMs + statusPeriodMs - this.#clock.monotonicMs())
   }
 
-  /** False where the server dropped the conditions when it was last told them: its definition does not know them. */
+  /** False where the server dropped the conditions of the last write: its definition does not have them. */
   keepsConditions(key: string, object: KubeObject): boolean {
-    return this.#saidOf(key, object)?.keepsConditions ?? true
+    return this.#writtenOf(key, object)?.keepsConditions ?? true
   }
 
-  noteSaid(key: string, object: KubeObject, isPruned: boolean): void {
+  noteWritten(key: string, object: KubeObject, isPruned: boolean): void {
     const { uid = '', generation = 0 } = object.metadata
     const keepsConditions = !isPruned && this.keepsConditions(key, object)
-    this.#said.set(key, { uid, generation, atMs: this.#clock.monotonicMs(), keepsConditions })
+    this.#written.set(key, { uid, generation, atMs: this.#clock.monotonicMs(), keepsConditions })
   }
 
   forget(key: string): void {
-    this.#said.delete(key)
+    this.#written.delete(key)
   }
 
-  #saidOf(key: string, { metadata }: KubeObject): Said | undefined {
-    const said = this.#said.get(key)
-    const isOfThis = said?.uid === metadata.uid && said?.generation === (metadata.generation ?? 0)
-    return isOfThis ? said : undefined
+  #writtenOf(key: string, { metadata }: KubeObject): Written | undefined {
+    const written = this.#written.get(key)
+    const isOfThis = written?.uid === metadata.uid && written?.generation === (metadata.generation ?? 0)
+    return isOfThis ? written : undefined
   }
 }

@@ -26,7 +26,7 @@ describe('a spec that is wrong', () => {
         'write the key of a pool, Kind.group/name',
     ],
     [
-      'has a strategy that nobody knows',
+      'has an unknown strategy',
       { ...good, strategy: 'best' },
       'spec.strategy: Invalid value: "best": write one of lowestFree, random, leastRecentlyUsed',
     ],
@@ -76,7 +76,7 @@ describe('a spec that is wrong', () => {
       'spec.draining: Invalid value: "fd00::1": is IPv6 in a pool of IPv4',
     ],
     [
-      'has a policy that nobody knows',
+      'has an unknown policy',
       { ...good, overlapPolicy: 'maybe' },
       'spec.overlapPolicy: Invalid value: "maybe": write one of off, warn, deny',
     ],
@@ -165,9 +165,9 @@ describe('addresses that another pool lists too', () => {
     ['are warned about', blue, blue, 'allowed', 1],
     ['are refused if this pool says so', { ...blue, overlapPolicy: 'deny' }, blue, 'invalid', 0],
     ['are refused if the other pool says so', blue, { ...blue, overlapPolicy: 'deny' }, 'invalid', 0],
-    ['are nobody’s concern if this pool says so', { ...blue, overlapPolicy: 'off' }, blue, 'allowed', 0],
-    ['are nobody’s concern if the other pool says so', blue, { ...blue, overlapPolicy: 'off' }, 'allowed', 0],
-    ['are nobody’s concern in another space', blue, { ...blue, space: 'red' }, 'allowed', 0],
+    ['are accepted without a warning if this pool says so', { ...blue, overlapPolicy: 'off' }, blue, 'allowed', 0],
+    ['are accepted without a warning if the other pool says so', blue, { ...blue, overlapPolicy: 'off' }, 'allowed', 0],
+    ['are accepted without a warning in another space', blue, { ...blue, space: 'red' }, 'allowed', 0],
     [
       'are none if they are excluded',
       { ...blue, excludedAddresses: ['10.0.0.10-10.0.0.15'] },
@@ -182,7 +182,7 @@ describe('addresses that another pool lists too', () => {
     expect(ruling.warnings).toHaveLength(warnings)
   })
 
-  test('are told with the ranges and the pool', () => {
+  test('are named with the ranges and the pool', () => {
     expect(
       reasonsOf(create({ ...blue, overlapPolicy: 'deny' }, other({ ...blue, addresses: ['10.0.0.18-10.0.0.30'] }))),
     ).toEqual([

@@ -49,7 +49,7 @@ describe('a ConversionReview of pools', () => {
     expect(response.convertedObjects[0].spec).toEqual(converted)
   })
 
-  test('there and back says what was said', () => {
+  test('there and back gives the same object', () => {
     const up = JSON.parse(convert({ desiredAPIVersion: v1alpha2, objects: [old] })).response.convertedObjects
     const down = JSON.parse(convert({ desiredAPIVersion: old.apiVersion, objects: up })).response.convertedObjects
     expect(down).toEqual([old])

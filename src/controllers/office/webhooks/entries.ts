@@ -1,5 +1,5 @@
-// Lists of addresses as people type them, judged entry by entry. The words for what is wrong are those that users of these
-// kinds have always been told, because they search for them.
+// Lists of addresses as people type them, checked entry by entry. The error messages are those that users of these kinds
+// already know, because they search for them.
 
 import { type Fault, invalid } from '../../../admission/fault.ts'
 import type { Family } from '../../../ip/address.ts'

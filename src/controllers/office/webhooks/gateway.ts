@@ -9,7 +9,7 @@ import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
 export function parseGateway(text: string): IP | Malformed {
   const ip = parseIP(text)
   if (!isMalformed(ip)) return ip
-  // A zone names an interface of one machine, and a gateway is told to all.
+  // A zone names an interface of one machine, and all machines get the gateway.
   if (!isMalformed(parseZonedIP(text))) return ip
   const problem = goProblem(text)
   return problem === undefined ? ip : { malformed: `ParseAddr(${JSON.stringify(text)}): ${problem}` }

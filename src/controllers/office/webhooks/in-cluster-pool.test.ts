@@ -172,7 +172,7 @@ describe('a spec that is wrong', () => {
     expect(admitInClusterPool(aPool(spec), undefined, nothing).kind).toBe('allowed')
   })
 
-  test('is told about everything at once, in the order of the fields', () => {
+  test('gets all its faults at once, in the order of the fields', () => {
     const ruling = create({
       addresses: ['garbage', '10.0.0.10'],
       prefix: -1,
@@ -283,7 +283,13 @@ describe('a change of what is offered', () => {
       ['10.0.0.11', '10.0.0.10', '10.0.0.13'],
       '[10.0.0.10-10.0.0.11 10.0.0.13-10.0.0.13]',
     ],
-    ['cutting off what nobody holds', good, { ...good, addresses: ['10.0.0.15-10.0.0.20'] }, ['10.0.0.16'], undefined],
+    [
+      'cutting off what no claim holds',
+      good,
+      { ...good, addresses: ['10.0.0.15-10.0.0.20'] },
+      ['10.0.0.16'],
+      undefined,
+    ],
     ['growing', good, { ...good, addresses: ['10.0.0.10-10.0.0.30'] }, ['10.0.0.10'], undefined],
     [
       'growing beside one that was out of range before',
@@ -339,7 +345,7 @@ describe.each(kinds)('deleting %s', kind => {
   })
 
   test.each([
-    ['somebody says so', skipDeleteCheckAnnotation],
+    ['an annotation says so', skipDeleteCheckAnnotation],
     ['it moves to another cluster', deleteForMoveAnnotation],
   ])('is accepted with addresses held when %s', (_, annotation) => {
     expect(admitInClusterPool(pool({ [annotation]: '' }), undefined, held('10.0.0.10')).kind).toBe('allowed')

@@ -1,5 +1,5 @@
 // What all kinds of pool have in common when they are created, changed and deleted: the spec is judged first and by
-// itself; then whether those who hold an address can go on, and whether other pools list the same addresses.
+// itself; then whether claims that hold an address can go on, and whether other pools list the same addresses.
 
 import { type Fault, invalid } from '../../../admission/fault.ts'
 import { allowed, type Ruling, refused } from '../../../admission/ruling.ts'
@@ -26,7 +26,7 @@ import type { PoolFacts } from '../pool-facts.ts'
 export interface PoolRules {
   /** Faults of the spec alone, in field order. */
   readonly faults: (object: unknown) => Fault[]
-  /** Odd, but legal: told, not refused. */
+  /** Odd, but legal: warned about, not refused. */
   readonly warnings: (object: unknown, pool: Pool) => string[]
   /** Why a change is refused before it is asked what becomes of the holders. */
   readonly refusal?: (old: unknown, next: unknown, isHeld: () => boolean) => string | undefined
@@ -54,7 +54,7 @@ export function admitPool(rules: PoolRules, old: unknown, next: unknown, facts: 
   return lost.length > 0 ? refused(rules.lost(lost), warnings) : allowed(warnings)
 }
 
-/** A space that was let go of later is told in the status: the author of another change is not to blame for it. */
+/** A space that was let go of later is written to the status: the author of another change is not to blame for it. */
 function spaceFaults(old: unknown, pool: Pool, facts: PoolFacts): Fault[] {
   const before = old === undefined ? undefined : toPool(old)
   if (before !== undefined && !isMalformed(before) && before.spaceAsked === pool.spaceAsked) return []
@@ -77,7 +77,7 @@ function mayGoAnyway(object: unknown): boolean {
   return Object.hasOwn(annotations, skipDeleteCheckAnnotation) || Object.hasOwn(annotations, deleteForMoveAnnotation)
 }
 
-/** Who the object is, even if its spec cannot be read. */
+/** The identity of the object, even if its spec cannot be read. */
 function identityOfObject(object: unknown): Identity | undefined {
   if (!isRecord(object) || !isRecord(object.metadata)) return undefined
   const { apiVersion, kind, metadata } = object
@@ -185,11 +185,11 @@ function overlapsBefore(old: unknown, pool: Pool, others: Iterable<Pool>): Reado
   return new Map(overlapsOf(before, others).map(overlap => [identityKey(overlap.other), overlap]))
 }
 
-/** A pool of another namespace is not named to a user who may not see it. */
+/** A pool of another namespace is not named to a user that may not see it. */
 function overlapSentence(pool: Pool, { other, sharesSpace }: Overlap): string {
   const isHidden = other.namespace !== '' && other.namespace !== pool.identity.namespace
-  const who = `${isHidden ? 'a pool of another namespace' : poolText(other)} lists the same addresses`
-  return sharesSpace ? `${who} in this space` : `${who}, and an address may come to be held twice`
+  const text = `${isHidden ? 'a pool of another namespace' : poolText(other)} lists the same addresses`
+  return sharesSpace ? `${text} in this space` : `${text}, and an address may come to be held twice`
 }
 
 function shownOverlap({ addresses }: Overlap): string {

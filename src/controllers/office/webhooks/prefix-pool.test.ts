@@ -122,7 +122,7 @@ describe.each(kinds)('a change of %s', kind => {
     })
   })
 
-  test('is accepted when nobody holds what goes', () => {
+  test('is accepted when no claim holds what goes', () => {
     const next = { ...good, prefixes: ['fd00:0:0:1::/64'] }
     expect(update(good, next, held('fd00:0:0:1::/64')).kind).toBe('allowed')
   })

@@ -20,7 +20,7 @@ import { admitPool, lostPrefixes, nothingOffered, type PoolRules } from './pool-
 export const admitPrefixPool = (old: unknown, next: unknown, facts: PoolFacts): Ruling =>
   admitPool(rules, old, next, facts)
 
-/** A pool without a spec has its faults told by the webhook that validates it. */
+/** The faults of a pool without a spec are reported by the validating webhook. */
 export function prefixPoolDefaults(object: unknown): Ruling {
   const length = fieldOf(specOf(object), 'allocationPrefixLength')
   const isMissing = length === undefined || length === 0

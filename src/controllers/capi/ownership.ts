@@ -1,4 +1,4 @@
-// Whose an IPAddress is, and whose a hold, as far as it can be told from the two objects.
+// Which claim an IPAddress or a hold belongs to, as far as the two objects show it.
 
 import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
@@ -16,7 +16,7 @@ import { type AnyHold, isOfAddress } from '../office/hold/steps.ts'
 import { claimOf } from './parsed.ts'
 
 /** It names this claim's uid, or no claim at all and was not left behind by an earlier one of the name. */
-export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim, pool: Pool | undefined): boolean {
+export function isOwnOrUnowned(report: IPAddress, claim: IPAddressClaim, pool: Pool | undefined): boolean {
   const owners = report.metadata.ownerReferences.filter(({ kind }) => kind === 'IPAddressClaim')
   if (owners.length === 0) return !isLeftBehind(report, claim, pool)
   return owners.every(({ uid }) => uid === claim.metadata.uid)
@@ -24,8 +24,8 @@ export function isOursOrNobodys(report: IPAddress, claim: IPAddressClaim, pool: 
 
 /**
  * Rule 8: with our finalizer it had an owner once. This claim can have been that only if it was bound before, and to nothing
- * else; one that has just been made under the name was not. While nobody knows how much of an address the pool gives, nobody
- * can tell.
+ * else; one that has just been made under the name was not. While the pool cannot be read, its prefix length is not known, and
+ * nothing counts as left behind.
  */
 function isLeftBehind(report: IPAddress, claim: IPAddressClaim, pool: Pool | undefined): boolean {
   if (!report.metadata.finalizers.includes(protectAddressFinalizer)) return false

@@ -13,7 +13,7 @@ import { coreVersion } from './definitions.ts'
 import { aServedClaim, isGone } from './promises.ts'
 import { aWorld, type Stored, type Thing, type World } from './world.ts'
 
-const aReviewedWorld = () => aWorld({ isReviewed: true })
+const aWorldWithWebhooks = () => aWorld({ hasWebhooks: true })
 
 async function isRefused(attempt: Promise<unknown>, message: string | RegExp): Promise<void> {
   await expect(attempt).rejects.toThrow(message)
@@ -26,9 +26,9 @@ const both: readonly (readonly [string, () => PoolDraft])[] = [
   ['a global pool', aGlobalPool],
 ]
 
-describe.each(both)('A review of %s', (_, pool) => {
+describe.each(both)('The webhook of %s', (_, pool) => {
   test('refuses its deletion while an address is held, and allows it then', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     const listed = await world.create(pool())
     const claim = await aClaimInUse(world, listed, '10.0.1.1')
     await isRefused(world.delete(listed), /still|in use|held|IPAddress/i)
@@ -41,7 +41,7 @@ describe.each(both)('A review of %s', (_, pool) => {
   test.each(['ipam.cluster.x-k8s.io/skip-validate-delete-webhook', 'clusterctl.cluster.x-k8s.io/delete-for-move'])(
     'allows its deletion under the annotation %s',
     async annotation => {
-      const world = await aReviewedWorld()
+      const world = await aWorldWithWebhooks()
       const listed = await world.create(pool())
       await aClaimInUse(world, listed, '10.0.1.1')
       await world.patch(listed, { metadata: { annotations: { [annotation]: '' } } })
@@ -50,7 +50,7 @@ describe.each(both)('A review of %s', (_, pool) => {
   )
 
   test('refuses to take away an address that is held', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     const listed = await world.create(pool().withAddresses('10.0.1.10-10.0.1.20'))
     await aClaimInUse(world, listed, '10.0.1.10')
     await isRefused(world.patch(listed, { spec: { addresses: ['10.0.1.15-10.0.1.20'] } }), '10.0.1.10')
@@ -59,7 +59,7 @@ describe.each(both)('A review of %s', (_, pool) => {
   })
 
   test('lets everything but the addresses change although one is out of range', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     const listed = await world.create(pool().withAddresses('10.0.1.10-10.0.1.20'))
     const claim = aClaim().on(listed).paused()
     await world.create(claim)
@@ -83,19 +83,19 @@ describe.each(both)('A review of %s', (_, pool) => {
     ['exclusions of the other family', { excludedAddresses: ['fd00::1'] }, /famil/],
     ['a rest below zero', { addressReuseGracePeriodSeconds: -1 }, /negative|greater than or equal to 0/],
   ])('refuses %s', async (_, spec, message) => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     await isRefused(world.create(pool().with(spec)), message)
   })
 
   test('accepts a pool that says nothing of its subnet', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     await world.create(pool().withAddresses('10.0.1.1', '172.16.0.1').withPrefix(0))
   })
 })
 
-describe('A review of an AddressPool', () => {
+describe('The webhook of AddressPools', () => {
   test('lets a range be retired by draining it, which leaving it out is not', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     const pool = await world.create(anAddressPool().withAddresses('10.0.1.10-10.0.1.20'))
     await aClaimInUse(world, pool, '10.0.1.10')
     await isRefused(world.patch(pool, { spec: { addresses: ['10.0.1.15-10.0.1.20'] } }), '10.0.1.10')
@@ -103,7 +103,7 @@ describe('A review of an AddressPool', () => {
   })
 
   test('refuses an overlap where the pool says so', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     await world.create(anAddressPool().withAddresses('10.0.1.0/24'))
     await world.eventually(async () => {
       const overlapping = anAddressPool().withAddresses('10.0.1.128/25').with({ overlapPolicy: 'deny' })
@@ -112,7 +112,7 @@ describe('A review of an AddressPool', () => {
   })
 
   test('refuses to keep one address for two claims, however it is written', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     const pool = anAddressPool().withAddresses('2001:db8::/64').withPrefix(64)
     const preAllocations = { a: '2001:db8::5', b: '2001:0db8::0005' }
     await isRefused(world.create(pool.with({ preAllocations })), 'preAllocations')
@@ -124,19 +124,19 @@ const bothPrefix: readonly (readonly [string, (...prefixes: string[]) => PoolDra
   ['a global prefix pool', aGlobalPrefixPool],
 ]
 
-describe.each(bothPrefix)('A review of the prefixes of %s', (_, pool) => {
+describe.each(bothPrefix)('The webhook of the prefixes of %s', (_, pool) => {
   test.each([
     ['no prefixes', [], {}],
     ['a host', ['fd00::1'], {}],
     ['a prefix with host bits', ['fd00::1/64'], {}],
     ['a prefix longer than what it gives out', ['fd00::/65'], { allocationPrefixLength: 64 }],
   ])('refuses %s', async (_, prefixes, spec) => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     await isRefused(world.create(pool(...prefixes).with(spec)), /prefix/i)
   })
 
   test('refuses to take away or exclude a prefix that is held, or to give out another length', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     const listed = await world.create(pool('fd00::/62'))
     await aClaimInUse(world, listed, 'fd00::')
     await isRefused(world.patch(listed, { spec: { prefixes: ['fd00:0:0:1::/64'] } }), /fd00::/)
@@ -145,13 +145,16 @@ describe.each(bothPrefix)('A review of the prefixes of %s', (_, pool) => {
   })
 })
 
-describe('A review of an IPAddress or a claim', () => {
+describe('The webhook of IPAddresses and claims', () => {
   beforeEach(({ skip }) => {
-    skip(coreVersion !== 'v1beta2', 'where v1beta1 is all there is, Cluster API is installed and reviews its own kinds')
+    skip(
+      coreVersion !== 'v1beta2',
+      'where v1beta1 is all there is, Cluster API is installed and has webhooks for its own kinds',
+    )
   })
 
   test('accepts what fits its claim, and refuses another pool', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     const pool = await world.create(aPool().paused())
     const claim = aClaim().on(pool)
     await world.create(claim)
@@ -167,7 +170,7 @@ describe('A review of an IPAddress or a claim', () => {
     ['10.0.1.9', -1],
     ['fd00::9', 256],
   ])('refuses %s with a prefix of %i', async (address, prefix) => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     const pool = await world.create(aPool().paused())
     const claim = aClaim().on(pool)
     await world.create(claim)
@@ -175,7 +178,7 @@ describe('A review of an IPAddress or a claim', () => {
   })
 
   test('refuses every change of their spec, and nothing else', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     const pool = await world.create(aPool())
     const claim = await aClaimInUse(world, pool, '10.0.1.1')
     const report = (await world.report(claim)) as Thing
@@ -185,8 +188,8 @@ describe('A review of an IPAddress or a claim', () => {
     await world.patch(report, { metadata: { labels: { touched: 'yes' } } })
   })
 
-  test('keeps a bound claim at its address, whatever its annotation is told', async () => {
-    const world = await aReviewedWorld()
+  test('keeps a bound claim at its address, whatever is written to its annotation', async () => {
+    const world = await aWorldWithWebhooks()
     const pool = await world.create(aPool())
     const claim = await aClaimInUse(world, pool, '10.0.1.1')
     const say = (address: string | null) =>
@@ -199,7 +202,7 @@ describe('A review of an IPAddress or a claim', () => {
   })
 
   test('lets a claim arrive with the address it has', async () => {
-    const world = await aReviewedWorld()
+    const world = await aWorldWithWebhooks()
     const pool = await world.create(aPool())
     const claim = aClaim().on(pool).annotated({ 'mooring.dev/address': '10.0.1.7' })
     await world.create(claim)
