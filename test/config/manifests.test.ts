@@ -133,6 +133,7 @@ describe('permissions', () => {
     expect(new Set(resources.map(resource => resource.split('/')[0]))).toEqual(
       new Set([
         'holds',
+        'macholds',
         'clusteraddresspools',
         'globalinclusterippools',
         'globalinclusterprefixpools',

@@ -74,12 +74,12 @@ async function giveBack(
   refusal: Refusal,
   world: ToyWorld,
 ): Promise<PassResult> {
-  const { lastWords, clock, sources } = world
+  const { recentRefusals, clock, sources } = world
   const word = `${berth.metadata.uid} gives back`
-  const patienceMs = lastWords.msUntil(word, clock.monotonicMs())
+  const patienceMs = recentRefusals.msUntil(word, clock.monotonicMs())
   if (patienceMs > 0) return requeueAfter(patienceMs)
   await tellGivesBack(world, berth, refusal)
-  lastWords.add(word, clock.monotonicMs())
+  recentRefusals.add(word, clock.monotonicMs())
   await letGo(world, left, restSecondsOfSource(sources, berth.network))
   return done()
 }
