@@ -34,7 +34,7 @@ export async function writeRefusal(
   /** The hold that another claim has of what this claim says to have. */
   held?: Hold,
 ): Promise<PassResult> {
-  const { reason } = writtenFor[refusal.reason]
+  const { reason } = conditionFor[refusal.reason]
   const text = `${claim.metadata.uid} ${refusal.message}`
   const patienceMs = world.recentRefusals.msUntil(text, world.clock.monotonicMs())
   if (patienceMs > 0 && !isWritten(claim, reason, refusal.message)) return requeueAfter(patienceMs)
@@ -44,7 +44,7 @@ export async function writeRefusal(
   recordEvent(world, claim, 'Warning', reason, refusal.message)
   if (held?.state === 'held') recordContest(world, claim, held)
   world.note({
-    what: writtenFor[refusal.reason].isForAuthor ? 'refused' : 'waiting',
+    what: conditionFor[refusal.reason].isForAuthor ? 'refused' : 'waiting',
     claim: claim.metadata,
     pool: identity,
     ...(pool !== undefined && !isMalformed(pool) && { strategy: pool.strategy, space: pool.space }),
@@ -65,7 +65,7 @@ function recordContest({ caches, recorder }: CapiWorld, { metadata }: IPAddressC
 }
 
 /** How a refusal is written, reason by reason. */
-interface Written {
+interface RefusalCondition {
   /** Of the claim's condition. */
   readonly reason: string
   /** Whether only another wish can help: no release and no change of the pool that its administrator may make any day. */
@@ -73,10 +73,10 @@ interface Written {
 }
 
 const { poolExhausted, poolNotReady, failed } = claimReasons
-const waits = (reason: string): Written => ({ reason, isForAuthor: false })
-const isWrong: Written = { reason: failed, isForAuthor: true }
+const waits = (reason: string): RefusalCondition => ({ reason, isForAuthor: false })
+const isWrong: RefusalCondition = { reason: failed, isForAuthor: true }
 
-const writtenFor: Readonly<Record<RefusalReason, Written>> = {
+const conditionFor: Readonly<Record<RefusalReason, RefusalCondition>> = {
   PoolNotFound: waits(poolNotReady),
   PoolMalformed: waits(poolNotReady),
   PoolDeleting: waits(poolNotReady),

@@ -141,10 +141,10 @@ function decide(seen: Seen, now: string): Plan {
   const isGuarded = hasFinalizer(object, protectPoolFinalizer)
   if (!isDeleting(object) && !isGuarded) return { kind: 'guard' }
   if (isDeleting(object) && isGuarded && !isHeld) return { kind: 'let go' }
-  return writeStatus(seen, now)
+  return decideStatus(seen, now)
 }
 
-function writeStatus({ object, counted, keepsConditions }: Seen, now: string): Plan {
+function decideStatus({ object, counted, keepsConditions }: Seen, now: string): Plan {
   const current = statusIn(object)
   const before = conditionsOf(shapeOf(current, 'status', []), 'conditions')
   const status = isMalformed(counted)
