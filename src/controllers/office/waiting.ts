@@ -368,7 +368,7 @@ class Line {
 }
 
 /** By the second they were made in, and of one second by name, so that every process has the same order. */
-export function byAge(a: Pick<Sleeper, 'key' | 'createdAt'>, b: Pick<Sleeper, 'key' | 'createdAt'>): number {
+function byAge(a: Pick<Sleeper, 'key' | 'createdAt'>, b: Pick<Sleeper, 'key' | 'createdAt'>): number {
   if (a.createdAt !== b.createdAt) return a.createdAt < b.createdAt ? -1 : 1
   if (a.key === b.key) return 0
   return a.key < b.key ? -1 : 1

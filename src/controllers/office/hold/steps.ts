@@ -3,9 +3,9 @@
 // version it was decided on; when the API server refuses it, the error is thrown and the pass begins again. What a write answers
 // is put into the cache at once, so that the next pass of this process sees it.
 
-import { type Hold, type HoldSpec, holdName, parseHold, toHoldObject, toRetakePatch } from '../../../api/hold.ts'
+import { type Hold, type HoldSpec, parseHold, toHoldObject, toRetakePatch } from '../../../api/hold.ts'
 import { toQuarantinePatch, toRetakeLockPatch } from '../../../api/lock.ts'
-import { type MACHold, type MACHoldSpec, macHoldName, parseMACHold, toMACHoldObject } from '../../../api/mac-hold.ts'
+import { type MACHold, type MACHoldSpec, parseMACHold, toMACHoldObject } from '../../../api/mac-hold.ts'
 import type { Malformed } from '../../../ip/malformed.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import type { Cache } from '../../../kube/cache.ts'
@@ -142,9 +142,6 @@ async function patchHold(world: HoldWorld, hold: AnyHold, patch: object): Promis
 // --- addresses and MACs ---
 
 export const isOfAddress = <A extends HoldSpec>(one: A | MACHoldSpec): one is A => 'ip' in one
-
-export const nameOfHold = (spec: AnyHoldSpec): string =>
-  isOfAddress(spec) ? holdName(spec.space, spec.ip) : macHoldName(spec.space, spec.mac)
 
 /** What the API server answered, as the kind of lock that was asked for. */
 export const parseHoldLike = (spec: AnyHoldSpec, object: KubeObject): AnyHold | Malformed =>
