@@ -52,7 +52,10 @@ export class Sources {
     this.#views = views
     for (const cache of views.pools.values()) cache.subscribe(change => this.#followPool(change))
     // By its labels a space may be offered to it, or no longer.
-    views.namespaces.subscribe(change => this.#judgeAgain([...this.#pools.values()], keyOf(change.new ?? change.old)))
+    views.namespaces.subscribe(change => {
+      const namespace = keyOf(change.new ?? change.old)
+      for (const asking of this.#asking.values()) this.#judgeAgain(asking, namespace)
+    })
   }
 
   subscribe(onChange: (change: SourceChange) => void): void {
@@ -151,7 +154,7 @@ export class Sources {
     if (isChanged) {
       const spaces = new Set([...old.values(), ...next.values()].map(({ space }) => space))
       for (const space of spaces) {
-        this.#judgeAgain([...(this.#asking.get(space) ?? [])].flatMap(asking => this.#pools.get(asking) ?? []))
+        this.#judgeAgain(this.#asking.get(space) ?? [])
       }
     }
   }
