@@ -2,10 +2,9 @@
 //
 //   changed        wakes
 //   a berth        itself
-//   a network      on its first sight, all of its berths
 //   a hold         its berth
 //
-// What wakes berths that wait is the office's work (office/waiting.ts).
+// What wakes berths that wait, for an address, a MAC or a network, is the office's work (office/waiting.ts).
 
 import { identityKey } from '../../src/api/object.ts'
 import type { Desk, DeskInView } from '../../src/controllers/desk.ts'
@@ -77,11 +76,6 @@ function openToy(office: Office, domain: Domain, caches: Caches, seen: readonly 
   void caches.berths.synced().then(() => markOldestFirst([...caches.berths.values()], binding))
   caches.berths.subscribe(({ old, new: next }) => {
     if (caches.berths.hasSynced) binding.mark(keyOf((next ?? old) as NonNullable<typeof next>))
-  })
-  sources.subscribe(({ old, new: next }) => {
-    if (old === undefined && next !== undefined) {
-      markOldestFirst(caches.berths.byIndex('network', identityKey(next.identity)), binding)
-    }
   })
   onHoldsOf(caches, berths, berth => binding.mark(berth))
   office.addClaimKind({

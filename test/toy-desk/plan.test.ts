@@ -6,7 +6,7 @@ import { specOf } from '../../src/controllers/office/parts.ts'
 import { parseIP } from '../../src/ip/address.ts'
 import { orThrow } from '../../src/ip/malformed.ts'
 import { berthFinalizer, berthOf, choiceAnnotation, networkOf } from './parsed.ts'
-import { decide } from './plan.ts'
+import { decide, standsBy } from './plan.ts'
 
 const { pools } = orThrow(networkOf({ metadata: { name: 'blue' }, spec: { subnets: ['10.9.0.0/29', 'fd00:9::/125'] } }))
 const claim = { apiGroup: 'toy.example.org', kind: 'Berth', namespace: 'lab', name: 'vm', uid: 'u-1' }
@@ -118,4 +118,15 @@ test.each<[string, Story, string]>([
   ['that is deleted with nothing is left alone', { isDeleting: true, finalizers: ['a/b'] }, 'leave alone'],
 ])('a berth %s', (_, story, plan) => {
   expect(planOf(story)).toBe(plan)
+})
+
+test.each<[string, object | undefined, AnyHold, boolean]>([
+  ['stands by any hold in its name until it has chosen', undefined, aHold('v4', '10.9.0.2'), true],
+  ['stands by what it chose', both, aHold('v4', both.v4), true],
+  ['does not stand by another address for a part', both, aHold('v4', '10.9.0.2'), false],
+  ['does not stand by its address for another part', { v6: both.v6 }, aHold('v4', both.v4), false],
+])('a berth %s', (_, choice, hold, stands) => {
+  const annotations = choice === undefined ? {} : { [choiceAnnotation]: JSON.stringify(choice) }
+  const berth = orThrow(berthOf({ metadata: { ...claim, annotations }, spec: { network: 'blue' } }))
+  expect(standsBy(berth, hold)).toBe(stands)
 })

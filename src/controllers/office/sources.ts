@@ -164,10 +164,11 @@ export class Sources {
   }
 
   /** What they may have of the space they ask for may be decided otherwise now. */
-  #judgeAgain(pools: readonly Pool[], namespace?: string): void {
-    for (const pool of pools) {
-      if (!asksForSpace(pool) || (namespace !== undefined && pool.identity.namespace !== namespace)) continue
-      this.#publish({ key: poolKey(pool), old: pool, new: pool, isChanged: true })
+  #judgeAgain(keys: Iterable<string>, namespace?: string): void {
+    for (const key of [...keys]) {
+      const pool = this.#pools.get(key)
+      if (pool === undefined || (namespace !== undefined && pool.identity.namespace !== namespace)) continue
+      this.#publish({ key, old: pool, new: pool, isChanged: true })
     }
   }
 
