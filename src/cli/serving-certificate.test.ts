@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '../../test/harness/virtual-clock.ts'
 import type { ServingCertificate } from '../admission/server.ts'
 import { issueCA, issueServerCertificate } from '../apiserver/certificates/issue.ts'
-import { VirtualClock } from '../runtime/virtual-clock.ts'
 import { silentLog } from '../telemetry/log.ts'
 import { createCertificateFiles } from './serving-certificate.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ToyObjects } from '../../test/harness/toy-client.ts'
+import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { seededRandom } from '../runtime/random.ts'
-import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
 import { silentLog } from '../telemetry/log.ts'
 import { ApiError } from './api-error.ts'
 import { createRecorder, type EventInput, type EventObject } from './events.ts'

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import type { Domain, DomainOptions, Source } from './domain.ts'
@@ -6,7 +7,6 @@ import { Manager, type ManagerOptions } from './manager.ts'
 import { seededRandom } from './random.ts'
 import { defineReconciler, done } from './reconciler.ts'
 import { Cancelled } from './retry-policy.ts'
-import { settle, VirtualClock } from './virtual-clock.ts'
 
 function aManager(options: Partial<ManagerOptions> = {}) {
   const clock = new VirtualClock()

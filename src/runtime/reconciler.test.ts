@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { silentLog } from '../telemetry/log.ts'
 import { noMetrics, type PassOutcome } from './metrics.ts'
 import { seededRandom } from './random.ts'
@@ -12,7 +13,6 @@ import {
   runReconciler,
 } from './reconciler.ts'
 import type { RetryPolicy } from './retry-policy.ts'
-import { VirtualClock } from './virtual-clock.ts'
 
 const backoff = { firstMs: 100, maxMs: 1_000, factor: 2, jitter: 0 }
 

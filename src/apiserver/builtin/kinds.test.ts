@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { type RealSample, setPath, toComparable } from '../../../test/harness/real-samples.ts'
 import { checkMetadata } from '../metadata.ts'
 import { clone, type KubeObject, toAPIVersion } from '../object.ts'
 import { compileSchema } from '../schema/structural.ts'
@@ -7,7 +8,6 @@ import { invalidObject } from '../status.ts'
 import { wrongType } from '../wire/go-types.ts'
 import { messageType } from '../wire/message-types.ts'
 import { builtinKinds } from './kinds.ts'
-import { type RealSample, setPath, toComparable } from './real-samples.ts'
 import { needsClusterIP, setClusterIP } from './services.ts'
 
 const samples = readFileSync(new URL('./real.samples.jsonl', import.meta.url), 'utf8')
