@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import { fromMACValue, isLocallyAdministered, isMulticastMAC, type MACText, parseMAC, toMACValue } from './mac.ts'
-import { orThrow } from './malformed.ts'
 
 const mac = (text: string): MACText => orThrow(parseMAC(text))
 const anyValue = fc.bigInt({ min: 0n, max: 2n ** 48n - 1n })

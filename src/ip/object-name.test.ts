@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import { fromValue, type IP, isSameIP, parseIP } from './address.ts'
 import { fromMACValue, type MACText, parseMAC } from './mac.ts'
-import { orThrow } from './malformed.ts'
 import { isScope, scopeCharsMax, toMACObjectName, toObjectName } from './object-name.ts'
 
 const anyIP = fc.oneof(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import { type Family, fromValue, highestValue } from './address.ts'
-import { orThrow } from './malformed.ts'
 import { parseEntry, type Range, toRangeText } from './range.ts'
 import {
   complement,

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
+import { seededRandom } from '../../test/harness/seeded-random.ts'
+import { silentLog } from '../../test/harness/silent-log.ts'
 import { VirtualClock } from '../../test/harness/virtual-clock.ts'
-import { silentLog } from '../telemetry/log.ts'
 import { noMetrics, type PassOutcome } from './metrics.ts'
-import { seededRandom } from './random.ts'
 import {
   defineReconciler,
   done,
