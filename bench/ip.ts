@@ -6,7 +6,7 @@ import { Address4, Address6 } from 'ip-address'
 import ipaddr from 'ipaddr.js'
 import { type IP, parseIP, toIPText } from '../src/ip/address.ts'
 import { containsIP, parseCIDR } from '../src/ip/cidr.ts'
-import { orThrow } from '../src/ip/malformed.ts'
+import { orThrow } from '../test/harness/or-throw.ts'
 
 export interface Row {
   readonly task: string

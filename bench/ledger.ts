@@ -4,10 +4,10 @@
 import { type Pool, strategies } from '../src/api/pool.ts'
 import { toPool } from '../src/api/to-pool.ts'
 import { fromValue, type IP } from '../src/ip/address.ts'
-import { orThrow } from '../src/ip/malformed.ts'
 import { choose, type Wish } from '../src/ipam/choose.ts'
 import { poolSetOf } from '../src/ipam/pool-set.ts'
 import { type IndexedHold, SpaceIndex } from '../src/ipam/space-index.ts'
+import { orThrow } from '../test/harness/or-throw.ts'
 
 const fills = [0, 0.5, 0.99, 0.999]
 const choicesPerSeries = 500

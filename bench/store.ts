@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { openStore } from '../src/store/lmdb.ts'
-import { memoryStore } from '../src/store/memory.ts'
 import type { Store } from '../src/store/store.ts'
+import { memoryStore } from '../test/harness/memory-store.ts'
 
 export interface Measure {
   readonly name: string

@@ -6,9 +6,9 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { builtinKinds } from '../../src/apiserver/builtin/kinds.ts'
-import { type RealSample, setPath, toComparable } from '../../src/apiserver/builtin/real-samples.ts'
 import type { KubeObject } from '../../src/apiserver/object.ts'
 import { toAPIVersion } from '../../src/apiserver/object.ts'
+import { type RealSample, setPath, toComparable } from '../../test/harness/real-samples.ts'
 
 const file = new URL('../../src/apiserver/builtin/real.samples.jsonl', import.meta.url)
 const server = process.env.SERVER ?? ''

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { type AskOptions, admissionReview, ask, patchIn } from '../../test/harness/webhooks.ts'
-import { VirtualClock } from '../runtime/virtual-clock.ts'
 import { forbidden, invalid } from './fault.ts'
 import { allowed, patched, type Ruling, refused } from './ruling.ts'
 import { mutatingWebhook, validatingWebhook, type Webhook, type WebhookRequest } from './webhook.ts'

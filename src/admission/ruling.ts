@@ -2,7 +2,7 @@
 // 422 for a spec that is wrong in itself, 400 for a change that does not fit what is held, 403 for kinds of Cluster API, which
 // answers their faults so.
 
-import { describeFault, describeFaults, type Fault } from './fault.ts'
+import { describeFaults, type Fault } from './fault.ts'
 
 /** RFC 6902. */
 export type JSONPatchOperation =
@@ -73,16 +73,3 @@ export const failure = (code: number, reason: string, message: string) => ({
 })
 
 const toCause = ({ type, field, message }: Fault) => ({ reason: type, message, field })
-
-/** For logs and tests: every reason for the no, one line each. */
-export function reasonsOf(ruling: Ruling): readonly string[] {
-  switch (ruling.kind) {
-    case 'allowed':
-      return []
-    case 'refused':
-      return [ruling.message]
-    case 'invalid':
-    case 'forbidden':
-      return ruling.faults.map(describeFault)
-  }
-}

@@ -2,11 +2,11 @@
 
 import { type RequestOptions, request } from 'node:https'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { silentLog } from '../../test/harness/silent-log.ts'
 import { admissionReview } from '../../test/harness/webhooks.ts'
 import { issueCA, issueServerCertificate } from '../apiserver/certificates/issue.ts'
 import { webhookBytesMax } from '../limits.ts'
 import { realClock } from '../runtime/clock.ts'
-import { silentLog } from '../telemetry/log.ts'
 import { refused } from './ruling.ts'
 import { startWebhookServer, type WebhookServer } from './server.ts'
 import { validatingWebhook, type Webhook, type WebhookSet } from './webhook.ts'

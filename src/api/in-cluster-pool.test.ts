@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { isMalformed, orThrow } from '../ip/malformed.ts'
+import { orThrow } from '../../test/harness/or-throw.ts'
+import { isMalformed } from '../ip/malformed.ts'
 import { convertToV1alpha1, convertToV1alpha2 } from './in-cluster-pool.ts'
 
 const old = (spec: Record<string, unknown>, annotations?: Record<string, string>) => ({

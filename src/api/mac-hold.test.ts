@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import { parseMAC } from '../ip/mac.ts'
-import { isMalformed, orThrow } from '../ip/malformed.ts'
+import { isMalformed } from '../ip/malformed.ts'
 import { toQuarantinePatch, toRetakeLockPatch } from './lock.ts'
 import { type MACHoldSpec, macHoldName, parseMACHold, toMACHoldObject } from './mac-hold.ts'
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { isMalformed, orThrow } from '../ip/malformed.ts'
+import { orThrow } from '../../test/harness/or-throw.ts'
+import { isMalformed } from '../ip/malformed.ts'
 import { parseAddressPool } from './address-pool.ts'
 import { parseCluster } from './cluster.ts'
 import { parseHold } from './hold.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { orThrow } from '../ip/malformed.ts'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import { claimablePoolKinds } from './ip-address-claim.ts'
 import { poolKey } from './pool.ts'
 import { ownPoolKinds, toPool, toPools } from './to-pool.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { realClock } from '../runtime/clock.ts'
-import { VirtualClock } from '../runtime/virtual-clock.ts'
 import type { Page } from './listen.ts'
 import { createProfiler } from './profile.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { silentLog } from '../../test/harness/silent-log.ts'
+import { VirtualClock } from '../../test/harness/virtual-clock.ts'
 import type { ServingCertificate } from '../admission/server.ts'
 import { issueCA, issueServerCertificate } from '../apiserver/certificates/issue.ts'
-import { VirtualClock } from '../runtime/virtual-clock.ts'
-import { silentLog } from '../telemetry/log.ts'
 import { createCertificateFiles } from './serving-certificate.ts'
 
 const day = 24 * 60 * 60 * 1000

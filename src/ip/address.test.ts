@@ -2,6 +2,7 @@ import { isIP } from 'node:net'
 import fc from 'fast-check'
 import { Address4, Address6 } from 'ip-address'
 import { describe, expect, it } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import {
   bitsOf,
   compareIP,
@@ -21,7 +22,7 @@ import {
   toValue,
 } from './address.ts'
 import go from './go-netip.json' with { type: 'json' }
-import { isMalformed, orThrow } from './malformed.ts'
+import { isMalformed } from './malformed.ts'
 
 const ip = (text: string): IP => orThrow(parseIP(text))
 

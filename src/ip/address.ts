@@ -42,7 +42,7 @@ export const highestValue = (family: Family): bigint => (family === 4 ? 0xffff_f
  * Parses an IPv4 or IPv6 address without a zone. IPv4-mapped IPv6 (`::ffff:192.0.2.1`) is IPv6 and answers true to
  * `isMapped`, so that a policy can refuse it.
  *
- * @example toIPText(orThrow(parseIP('2001:DB8:0::1'))) // '2001:db8::1'
+ * @example parseIP('2001:DB8:0::1') // the address whose text is '2001:db8::1'
  */
 export function parseIP(text: string): IP | Malformed {
   return parse4(text, 0, text.length) ?? parse6(text, text.length) ?? explain(text)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import { bitsOf, fromValue, parseIP, toIPText } from './address.ts'
 import {
   type CIDR,
@@ -15,7 +16,6 @@ import {
   toNetwork,
 } from './cidr.ts'
 import go from './go-netip.json' with { type: 'json' }
-import { orThrow } from './malformed.ts'
 
 const cidr = (text: string): CIDR => orThrow(parseCIDR(text))
 

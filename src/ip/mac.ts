@@ -16,7 +16,7 @@ export function parseMAC(text: string): MACText | Malformed {
     return malformed(text, 'is not a MAC address: write six pairs of hexadecimal digits, such as 02:00:5e:10:00:01')
   }
   const lower = digits.toLowerCase()
-  return toMACText([0, 2, 4, 6, 8, 10].map(start => lower.slice(start, start + 2)))
+  return [0, 2, 4, 6, 8, 10].map(start => lower.slice(start, start + 2)).join(':') as MACText
 }
 
 const forms = [
@@ -33,22 +33,3 @@ function hexDigitsOf(text: string): string | undefined {
   if (text.length > textCharsMax || !forms.some(form => form.test(text))) return undefined
   return text.replaceAll(/[:.-]/g, '')
 }
-
-export const toMACValue = (mac: MACText): bigint => BigInt(`0x${mac.replaceAll(':', '')}`)
-
-/** The MAC address with this number. A number of more than 48 bits is a bug of the caller. */
-export function fromMACValue(value: bigint): MACText {
-  if (value < 0n || value >> 48n !== 0n) throw new RangeError(`${value} is not the number of a MAC address`)
-  const digits = value.toString(16).padStart(12, '0')
-  return toMACText([0, 2, 4, 6, 8, 10].map(start => digits.slice(start, start + 2)))
-}
-
-const toMACText = (pairs: readonly string[]): MACText => pairs.join(':') as MACText
-
-/** Given out by the administrator of a network, not by the maker of a card: safe to invent. */
-export const isLocallyAdministered = (mac: MACText): boolean => (firstOctet(mac) & 0b10) !== 0
-
-/** A group of receivers (broadcast included): no card may have it as its own. */
-export const isMulticastMAC = (mac: MACText): boolean => (firstOctet(mac) & 0b01) !== 0
-
-const firstOctet = (mac: MACText): number => Number.parseInt(mac.slice(0, 2), 16)

@@ -18,12 +18,6 @@ export function isMalformed(result: unknown): result is Malformed {
   return typeof result === 'object' && result !== null && 'malformed' in result
 }
 
-/** For texts of our own, such as constants: there a malformed text is a bug. */
-export function orThrow<T>(result: T | Malformed): T {
-  if (isMalformed(result)) throw new TypeError(result.malformed)
-  return result
-}
-
 /** Quotes as JSON does, so that control characters and line ends cannot reshape the message they appear in. */
 export function quoteText(text: string): string {
   if (text.length <= quotedCharsMax) return JSON.stringify(text)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import { fromValue, type IP, isSameIP, parseIP } from './address.ts'
-import { fromMACValue, type MACText, parseMAC } from './mac.ts'
-import { orThrow } from './malformed.ts'
+import { type MACText, parseMAC } from './mac.ts'
 import { isScope, scopeCharsMax, toMACObjectName, toObjectName } from './object-name.ts'
 
 const anyIP = fc.oneof(
@@ -10,7 +10,9 @@ const anyIP = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 128n - 1n }).map(value => fromValue(6, value)),
   fc.bigInt({ min: 0n, max: 2n ** 34n }).map(value => fromValue(6, value)),
 )
-const anyMAC = fc.bigInt({ min: 0n, max: 2n ** 48n - 1n }).map(fromMACValue)
+const anyMAC = fc
+  .bigInt({ min: 0n, max: 2n ** 48n - 1n })
+  .map(value => orThrow(parseMAC(value.toString(16).padStart(12, '0'))))
 const legalLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
 
 /** The way back. */

@@ -15,12 +15,6 @@ export interface RangeSet {
 
 export const emptySet = (family: Family): RangeSet => ({ family, ranges: [] })
 
-/** Every address of the family. */
-export const wholeFamily = (family: Family): RangeSet => ({
-  family,
-  ranges: [{ family, first: 0n, last: highestValue(family) }],
-})
-
 /** The set of all addresses in these ranges, which may come in any order, overlap and repeat. */
 export function toRangeSet(family: Family, ranges: Iterable<Range>): RangeSet {
   const sorted: Range[] = []
@@ -30,14 +24,6 @@ export function toRangeSet(family: Family, ranges: Iterable<Range>): RangeSet {
   }
   sorted.sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))
   return { family, ranges: merge(sorted) }
-}
-
-/** Ranges of both families, each into the set of its own. */
-export function toRangeSets(ranges: Iterable<Range>): { readonly v4: RangeSet; readonly v6: RangeSet } {
-  const v4: Range[] = []
-  const v6: Range[] = []
-  for (const range of ranges) (range.family === 4 ? v4 : v6).push(range)
-  return { v4: toRangeSet(4, v4), v6: toRangeSet(6, v6) }
 }
 
 function merge(sorted: readonly Range[]): Range[] {
@@ -60,11 +46,6 @@ function merge(sorted: readonly Range[]): Range[] {
 }
 
 // --- algebra ---
-
-export function union(a: RangeSet, b: RangeSet): RangeSet {
-  assertSameFamily(a.family, b.family)
-  return toRangeSet(a.family, [...a.ranges, ...b.ranges])
-}
 
 export function intersection(a: RangeSet, b: RangeSet): RangeSet {
   assertSameFamily(a.family, b.family)

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import { fromValue, parseIP, toIPText } from './address.ts'
 import go from './go-netip.json' with { type: 'json' }
-import { orThrow } from './malformed.ts'
 import { overlapsRange, parseEntry, parseRange, type Range, rangeOfIP, sizeOfRange, toRangeText } from './range.ts'
 
 const entry = (text: string): Range => orThrow(parseEntry(text))

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import type { Pool } from '../api/pool.ts'
 import { toPool } from '../api/to-pool.ts'
 import { parseIP, toIPText } from '../ip/address.ts'
-import { orThrow } from '../ip/malformed.ts'
 import { type Choice, choose, type Wish } from './choose.ts'
 import { type IndexedHold, SpaceIndex } from './space-index.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import { isSpace } from '../api/space.ts'
 import { toPool } from '../api/to-pool.ts'
-import { orThrow } from '../ip/malformed.ts'
 import { decideSpace, type SpaceMember } from './joining.ts'
 
 const offering: SpaceMember = { text: 'ClusterAddressPool one', offers: true }

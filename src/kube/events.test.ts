@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { seededRandom } from '../../test/harness/seeded-random.ts'
+import { silentLog } from '../../test/harness/silent-log.ts'
 import { ToyObjects } from '../../test/harness/toy-client.ts'
-import { seededRandom } from '../runtime/random.ts'
-import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
-import { silentLog } from '../telemetry/log.ts'
+import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { ApiError } from './api-error.ts'
 import { createRecorder, type EventInput, type EventObject } from './events.ts'
 

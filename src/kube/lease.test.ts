@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { seededRandom } from '../../test/harness/seeded-random.ts'
+import { silentLog } from '../../test/harness/silent-log.ts'
 import { ToyObjects } from '../../test/harness/toy-client.ts'
+import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { pause } from '../runtime/clock.ts'
-import { seededRandom } from '../runtime/random.ts'
-import { settle, VirtualClock } from '../runtime/virtual-clock.ts'
-import { silentLog } from '../telemetry/log.ts'
 import { Election, type Lease } from './lease.ts'
 import { WireError } from './wire.ts'
 

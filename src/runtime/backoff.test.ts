@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { seededRandom } from '../../test/harness/seeded-random.ts'
 import { backoffMs } from './backoff.ts'
-import { seededRandom } from './random.ts'
 
 test('a delay is bounded on both sides, whatever the failures and whatever chance says', () => {
   fc.assert(

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
-import { silentLog } from '../telemetry/log.ts'
+import { seededRandom } from '../../test/harness/seeded-random.ts'
+import { silentLog } from '../../test/harness/silent-log.ts'
+import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import type { Source } from './domain.ts'
 import { Manager } from './manager.ts'
-import { seededRandom } from './random.ts'
-import { settle, VirtualClock } from './virtual-clock.ts'
 
 function aKind(problem: string, isInstalled: boolean): Source {
   return {

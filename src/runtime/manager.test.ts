@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
+import { seededRandom } from '../../test/harness/seeded-random.ts'
+import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import type { Domain, DomainOptions, Source } from './domain.ts'
 import { Manager, type ManagerOptions } from './manager.ts'
-import { seededRandom } from './random.ts'
 import { defineReconciler, done } from './reconciler.ts'
 import { Cancelled } from './retry-policy.ts'
-import { settle, VirtualClock } from './virtual-clock.ts'
 
 function aManager(options: Partial<ManagerOptions> = {}) {
   const clock = new VirtualClock()

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { seededRandom } from '../../test/harness/seeded-random.ts'
+import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { type Next, type QueueOptions, staleBackoff, WorkQueue } from './queue.ts'
-import { seededRandom } from './random.ts'
-import { settle, VirtualClock } from './virtual-clock.ts'
 
 const done: Next = { kind: 'done' }
 

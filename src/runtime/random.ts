@@ -2,14 +2,3 @@
 
 /** A number from 0 up to, but not including, 1. */
 export type Random = () => number
-
-/** Mulberry32: 32 bits of state, every seed a different run, the same on every machine. */
-export function seededRandom(seed: number): Random {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { silentLog } from '../telemetry/log.ts'
+import { seededRandom } from '../../test/harness/seeded-random.ts'
+import { silentLog } from '../../test/harness/silent-log.ts'
+import { VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { noMetrics, type PassOutcome } from './metrics.ts'
-import { seededRandom } from './random.ts'
 import {
   defineReconciler,
   done,
@@ -12,7 +13,6 @@ import {
   runReconciler,
 } from './reconciler.ts'
 import type { RetryPolicy } from './retry-policy.ts'
-import { VirtualClock } from './virtual-clock.ts'
 
 const backoff = { firstMs: 100, maxMs: 1_000, factor: 2, jitter: 0 }
 

@@ -1,8 +1,8 @@
 // What happens when the disk does not do as asked.
 
 import { describe, expect, test } from 'vitest'
+import { memoryDisk, memoryStore } from '../../test/harness/memory-store.ts'
 import type { BackendWrite } from './backend.ts'
-import { memoryDisk, memoryStore } from './memory.ts'
 
 const as = (text: string) => () => Buffer.from(text)
 

@@ -4,9 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type MemoryDisk, memoryDisk, memoryStore } from '../../test/harness/memory-store.ts'
 import { openStore } from './lmdb.ts'
 import type { StoreOptions } from './log-store.ts'
-import { type MemoryDisk, memoryDisk, memoryStore } from './memory.ts'
 import { type Change, CompactedError, type Entry, FutureRevisionError, type Store } from './store.ts'
 
 interface Place {

@@ -34,8 +34,6 @@ export function createLog({ write, now, level = 'info', form = 'json' }: LogOpti
   return logWith(say, {})
 }
 
-export const silentLog: Log = logWith(() => {}, {})
-
 type Say = (level: Level, sentence: string, fields: LogFields) => void
 
 function logWith(say: Say, own: LogFields): Log {

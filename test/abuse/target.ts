@@ -10,8 +10,8 @@ import type { InFlightLimits } from '../../src/apiserver/edge/in-flight.ts'
 import { createListener, type Timeouts } from '../../src/apiserver/edge/listener.ts'
 import { type APIServer, createAPIServer } from '../../src/apiserver/server.ts'
 import { parseJSON } from '../../src/json.ts'
-import { memoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
+import { memoryStore } from '../harness/memory-store.ts'
 import { certificates } from '../harness/world.ts'
 
 export interface Reply {

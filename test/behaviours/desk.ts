@@ -9,9 +9,9 @@ import type { Kind, KubeObject } from '../../src/kube/object.ts'
 import { speak } from '../../src/kube/speak.ts'
 import { type Wire, WireError, type WireRequest, type WireResponse } from '../../src/kube/wire.ts'
 import { type Clock, pause } from '../../src/runtime/clock.ts'
-import { seededRandom } from '../../src/runtime/random.ts'
 import { createLog } from '../../src/telemetry/log.ts'
 import { createMetrics } from '../../src/telemetry/metrics.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
 
 export interface DeskUnderTest {
   start(): Promise<void>

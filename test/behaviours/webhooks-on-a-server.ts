@@ -14,7 +14,7 @@ import { poolConversions } from '../../src/controllers/office/webhooks/conversio
 import type { Client } from '../../src/kube/client.ts'
 import { defineKind, type KubeObject } from '../../src/kube/object.ts'
 import { pause, realClock } from '../../src/runtime/clock.ts'
-import { silentLog } from '../../src/telemetry/log.ts'
+import { silentLog } from '../harness/silent-log.ts'
 import { aPool, aPrefixPool, type PoolDraft } from './builders.ts'
 import { kindOf } from './kinds.ts'
 

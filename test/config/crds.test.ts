@@ -11,7 +11,7 @@ import { checkCRD, warnAboutCRD } from '../../src/apiserver/crd/check.ts'
 import type { KubeObject } from '../../src/apiserver/object.ts'
 import { bitsOf, parseIP } from '../../src/ip/address.ts'
 import { parseMAC } from '../../src/ip/mac.ts'
-import { orThrow } from '../../src/ip/malformed.ts'
+import { orThrow } from '../harness/or-throw.ts'
 import { aWorld, type World } from '../harness/world.ts'
 
 const crdFolders = ['config/crd', 'config/crd/cluster-api']

@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { inject } from 'vitest'
 import { type InstallOptions, type Manifest, plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
 import { readKubeconfig } from '../../scripts/real/kubeconfig.ts'
-import { tokenKubeconfig } from '../../src/apiserver/certificates/kubeconfig.ts'
 import { type Connected, connect } from '../../src/cli/connect.ts'
 import { definitionsOf } from '../../src/cli/definitions.ts'
 import { deskNames } from '../../src/cli/desks.ts'
@@ -17,6 +16,7 @@ import { desks } from '../../src/controllers/desks.ts'
 import { pools } from '../../src/controllers/office/kinds.ts'
 import type { Client } from '../../src/kube/client.ts'
 import { defineKind, type Kind, type KubeObject, refOf } from '../../src/kube/object.ts'
+import { tokenKubeconfig } from '../harness/token-kubeconfig.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -69,10 +69,7 @@ export async function aGround(): Promise<Ground> {
     tokenOf,
     async kubeconfigOf(namespace, name) {
       const path = join(directory, `${namespace}-${name}.kubeconfig`)
-      writeFileSync(
-        path,
-        tokenKubeconfig({ server, caCertificate: ca }, name, await tokenOf(namespace, name), namespace),
-      )
+      writeFileSync(path, tokenKubeconfig({ server, ca }, name, await tokenOf(namespace, name), namespace))
       return path
     },
     async stop() {

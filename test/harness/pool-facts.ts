@@ -4,8 +4,8 @@ import { toPool } from '../../src/api/to-pool.ts'
 import type { PoolFacts } from '../../src/controllers/office/pool-facts.ts'
 import { bitsOf, parseIP } from '../../src/ip/address.ts'
 import { parseCIDR } from '../../src/ip/cidr.ts'
-import { orThrow } from '../../src/ip/malformed.ts'
 import type { Block } from '../../src/ipam/space-index.ts'
+import { orThrow } from './or-throw.ts'
 
 export const nothing: PoolFacts = {
   heldOf: () => [],

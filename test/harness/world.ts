@@ -10,9 +10,9 @@ import type { AdmissionRequest } from '../../src/apiserver/call.ts'
 import { type KeptCertificates, keepCertificates } from '../../src/apiserver/certificates/keep.ts'
 import type { InFlightLimits } from '../../src/apiserver/edge/in-flight.ts'
 import { type APIServer, createAPIServer } from '../../src/apiserver/server.ts'
-import { type MemoryDisk, memoryDisk, memoryStore } from '../../src/store/memory.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Client, createClient } from './client.ts'
+import { type MemoryDisk, memoryDisk, memoryStore } from './memory-store.ts'
 
 export interface WorldOptions {
   readonly inFlight?: InFlightLimits

@@ -1,7 +1,7 @@
 // The share of all plans that every test run takes: a few of each scenario, always the same, and those that were needed to
 // show something once.
 
-import { seededRandom } from '../../src/runtime/random.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
 import type { Plan } from './plan.ts'
 
 export function sampleOf(plans: readonly Plan[], count: number, seed: number): Plan[] {

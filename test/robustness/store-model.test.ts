@@ -3,8 +3,8 @@
 
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { memoryDisk, memoryStore } from '../../src/store/memory.ts'
 import { type Change, CompactedError, type Entry, type Store, type WriteResult } from '../../src/store/store.ts'
+import { memoryDisk, memoryStore } from '../harness/memory-store.ts'
 
 const key = fc.constantFrom('/a', '/a/', '/a/b', '/ab', '/b/c', '/b/d')
 const step = fc.oneof(

@@ -4,7 +4,7 @@ import { type AnyHold, holdFinalizer, isOfAddress } from '../../src/controllers/
 import { Ledger } from '../../src/controllers/office/ledger.ts'
 import { specOf } from '../../src/controllers/office/parts.ts'
 import { parseIP } from '../../src/ip/address.ts'
-import { orThrow } from '../../src/ip/malformed.ts'
+import { orThrow } from '../harness/or-throw.ts'
 import { berthFinalizer, berthOf, choiceAnnotation, networkOf } from './parsed.ts'
 import { decide, standsBy } from './plan.ts'
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { type RealSample, setPath, toComparable } from '../../../test/harness/real-samples.ts'
 import { checkMetadata } from '../metadata.ts'
 import { clone, type KubeObject, toAPIVersion } from '../object.ts'
 import { compileSchema } from '../schema/structural.ts'
@@ -7,8 +8,6 @@ import { invalidObject } from '../status.ts'
 import { wrongType } from '../wire/go-types.ts'
 import { messageType } from '../wire/message-types.ts'
 import { builtinKinds } from './kinds.ts'
-import { type RealSample, setPath, toComparable } from './real-samples.ts'
-import { needsClusterIP, setClusterIP } from './services.ts'
 
 const samples = readFileSync(new URL('./real.samples.jsonl', import.meta.url), 'utf8')
   .trim()
@@ -48,8 +47,15 @@ function create(written: KubeObject): unknown {
     ...(kind.behaviour.validateNew?.(object) ?? []),
   ]
   if (faults.length > 0) return invalidObject(kind, object.metadata.name ?? '', faults).message
-  if (kind.kind === 'Service' && needsClusterIP(object)) setClusterIP(object, '10.96.0.9')
+  if (kind.kind === 'Service') giveClusterIP(object.spec as Record<string, unknown>)
   return toComparable(object)
+}
+
+/** Addresses are given by the verbs, not by the kind. */
+function giveClusterIP(spec: Record<string, unknown>): void {
+  if (spec.type === 'ExternalName' || spec.clusterIP) return
+  spec.clusterIP = '10.96.0.9'
+  spec.clusterIPs = ['10.96.0.9']
 }
 
 function update(old: KubeObject, change: Readonly<Record<string, unknown>>): unknown {

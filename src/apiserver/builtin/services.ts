@@ -6,7 +6,7 @@ import { at, child, duplicate, type Fault, invalid, notSupported, required, tooM
 import type { Behaviour } from '../kinds/kind.ts'
 import { checkLabels } from '../metadata.ts'
 import { checkLabel, checkSubdomain } from '../names.ts'
-import { equal, type KubeObject } from '../object.ts'
+import { equal } from '../object.ts'
 import { checkEndpointIP, checkIP } from './address-checks.ts'
 import { type Fields, fill, isAbsent, items, part, text, textMap, texts } from './fields.ts'
 import { checkPort, checkPortOrName } from './number-checks.ts'
@@ -54,20 +54,6 @@ export const services: Behaviour = {
     'spec.type': object => text(part(object, 'spec')?.type),
   },
   nameRule: 'dns-1035-label',
-}
-
-/** True when the service wants an address of the cluster's range and has none yet. */
-export function needsClusterIP(service: KubeObject): boolean {
-  const spec = part(service, 'spec')
-  return spec !== undefined && spec.type !== 'ExternalName' && text(spec.clusterIP) === ''
-}
-
-/** Writes the address that was found for a service. */
-export function setClusterIP(service: KubeObject, address: string): void {
-  const spec = part(service, 'spec')
-  if (spec === undefined) return
-  spec.clusterIP = address
-  settleFamilies(spec)
 }
 
 /** `clusterIP`, `clusterIPs` and `ipFamilies` say the same three times; a client may have set only one of them. */

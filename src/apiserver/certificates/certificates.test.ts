@@ -12,7 +12,7 @@ import { parse } from 'yaml'
 import * as der from './der.ts'
 import { isForClients, issueCA, issueClientCertificate, issueServerCertificate, readSubject } from './issue.ts'
 import { keepCertificates } from './keep.ts'
-import { adminKubeconfig, tokenKubeconfig } from './kubeconfig.ts'
+import { adminKubeconfig } from './kubeconfig.ts'
 
 const day = 24 * 60 * 60 * 1000
 const start = new Date('2026-03-01T12:00:00Z')
@@ -262,13 +262,6 @@ describe('a kubeconfig', () => {
     expect(decoded(config.clusters[0].cluster['certificate-authority-data'])).toBe(kept.ca().certificate)
     expect(decoded(config.users[0].user['client-certificate-data'])).toBe(kept.admin().certificate)
     expect(decoded(config.users[0].user['client-key-data'])).toBe(kept.admin().key)
-  })
-
-  it('lets a token user start in its own namespace', () => {
-    const text = tokenKubeconfig({ server: 'https://h', caCertificate: 'x' }, 'robot', 'abc.def', 'team-a')
-    const config = parse(text)
-    expect(config.users).toEqual([{ name: 'robot', user: { token: 'abc.def' } }])
-    expect(config.contexts[0].context).toEqual({ cluster: 'mooring', user: 'robot', namespace: 'team-a' })
   })
 })
 

@@ -12,20 +12,9 @@ export interface Cluster {
 }
 
 const contextName = 'mooring'
+const userName = 'mooring-admin'
 
 export function adminKubeconfig(cluster: Cluster, admin: Issued): string {
-  const user = {
-    'client-certificate-data': base64(admin.certificate),
-    'client-key-data': base64(admin.key),
-  }
-  return kubeconfig(cluster, 'mooring-admin', user)
-}
-
-export function tokenKubeconfig(cluster: Cluster, userName: string, token: string, namespace?: string): string {
-  return kubeconfig(cluster, userName, { token }, namespace)
-}
-
-function kubeconfig(cluster: Cluster, userName: string, user: Record<string, string>, namespace?: string): string {
   const config = {
     apiVersion: 'v1',
     kind: 'Config',
@@ -35,13 +24,13 @@ function kubeconfig(cluster: Cluster, userName: string, user: Record<string, str
         cluster: { server: cluster.server, 'certificate-authority-data': base64(cluster.caCertificate) },
       },
     ],
-    users: [{ name: userName, user }],
-    contexts: [
+    users: [
       {
-        name: contextName,
-        context: { cluster: contextName, user: userName, ...(namespace !== undefined && { namespace }) },
+        name: userName,
+        user: { 'client-certificate-data': base64(admin.certificate), 'client-key-data': base64(admin.key) },
       },
     ],
+    contexts: [{ name: contextName, context: { cluster: contextName, user: userName } }],
     'current-context': contextName,
     preferences: {},
   }

@@ -15,8 +15,6 @@ export interface Descriptions {
   of(schemaName: string): TypeDescription | undefined
 }
 
-export const noDescriptions: Descriptions = { of: () => undefined }
-
 /** `readText` gets a path within the package (`core/v1.d.ts`) and answers undefined when there is no such file. */
 export function createDescriptions(readText: (path: string) => string | undefined = readFromPackage): Descriptions {
   const files = new Map<string, ReadonlyMap<string, TypeDescription>>()

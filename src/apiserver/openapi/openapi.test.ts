@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { ServedKind } from '../kinds/kind.ts'
 import type { Schema } from '../schema/schema.ts'
-import { noDescriptions } from './descriptions.ts'
 import { createOpenAPI } from './openapi.ts'
 import { publicGroupName } from './operations.ts'
 
@@ -69,7 +68,7 @@ const custom = (schema: Schema, over: Partial<ServedKind> = {}): ServedKind =>
     ...over,
   })
 
-const options = { definitions, descriptions: noDescriptions }
+const options = { definitions, descriptions: { of: () => undefined } }
 const open = (...kinds: ServedKind[]) => createOpenAPI(kinds, options)
 const parse = (document: { body: Buffer } | undefined) => JSON.parse(document?.body.toString() ?? 'null')
 const v3 = (kind: ServedKind) =>

@@ -116,10 +116,6 @@ function describeValue(value: JSONValue): string {
 }
 
 /** Fields before keys before values before indexes; the order in which Kubernetes writes and lists them. */
-export function compareSteps(a: Step, b: Step): number {
-  return compareRead(read(a), read(b))
-}
-
 function sortSteps(steps: Iterable<Step>): Step[] {
   // Each step is read once, not at every comparison.
   return [...steps]
@@ -254,14 +250,10 @@ export function under(set: FieldSet, step: Step): FieldSet {
   return set.children.get(step) ?? emptySet
 }
 
-/** Members of a node come before what lies below it, each in the order of `compareSteps`. */
+/** Members of a node come before what lies below it, each in the order of `sortSteps`. */
 export function* paths(set: FieldSet, prefix: Path = []): Generator<Path> {
   for (const step of sortSteps(set.members)) yield [...prefix, step]
   for (const step of sortSteps(set.children.keys())) yield* paths(under(set, step), [...prefix, step])
-}
-
-export function equalSets(a: FieldSet, b: FieldSet): boolean {
-  return isEmpty(difference(a, b)) && isEmpty(difference(b, a))
 }
 
 // The algebra.

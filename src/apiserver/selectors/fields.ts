@@ -65,11 +65,6 @@ function parseFieldRequirements(text: string): FieldRequirement[] {
   return requirements
 }
 
-/** Text as a field selector's value: what would end the value early is escaped. */
-export function escapeFieldValue(value: string): string {
-  return value.replace(/[\\,=]/g, '\\$&')
-}
-
 function splitTerms(text: string): string[] {
   const terms: string[] = []
   let start = 0

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { ServedKind } from '../kinds/kind.ts'
 import type { KubeObject } from '../object.ts'
-import { hasTable, parseIncludeObject, partialMetadataList, toTable } from './table.ts'
+import { hasTable, parseIncludeObject, toTable } from './table.ts'
 
 const now = new Date('2030-01-01T01:00:00Z')
 const created = '2030-01-01T00:00:00Z'
@@ -87,16 +87,6 @@ describe('tables', () => {
       ['Created At', 'date'],
     ])
     expect(table.rows[0]?.cells).toEqual(['a', created])
-  })
-
-  it('reduce lists to metadata', () => {
-    const object = objectOf({ spec: { secret: true } })
-    expect(partialMetadataList([object], { resourceVersion: '7' })).toEqual({
-      kind: 'PartialObjectMetadataList',
-      apiVersion: 'meta.k8s.io/v1',
-      metadata: { resourceVersion: '7' },
-      items: [{ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata: object.metadata }],
-    })
   })
 })
 

@@ -106,15 +106,6 @@ export function partialMetadata(object: KubeObject, version: MetaVersion = 'v1')
   return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata }
 }
 
-export function partialMetadataList(objects: readonly KubeObject[], metadata: ListMeta, version: MetaVersion = 'v1') {
-  return {
-    kind: 'PartialObjectMetadataList',
-    apiVersion: `meta.k8s.io/${version}`,
-    metadata,
-    items: objects.map(object => partialMetadata(object, version)),
-  }
-}
-
 const ageColumn: PrinterColumn = {
   name: 'Age',
   type: 'date',

@@ -1,13 +1,13 @@
 // The rules of a claim, as a table: what was seen, and what is to be done about it.
 
 import { describe, expect, test } from 'vitest'
+import { orThrow } from '../../../test/harness/or-throw.ts'
 import { type Hold, parseHold, toHoldObject } from '../../api/hold.ts'
 import { parseIPAddress } from '../../api/ip-address.ts'
 import { parseIPAddressClaim } from '../../api/ip-address-claim.ts'
 import type { LockState } from '../../api/lock.ts'
 import { toPool } from '../../api/to-pool.ts'
 import { isSameIP, parseIP } from '../../ip/address.ts'
-import { orThrow } from '../../ip/malformed.ts'
 import { refuse } from '../../ipam/refusal.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
 import type { Seen } from './observe.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { orThrow } from '../../../test/harness/or-throw.ts'
 import { parseHold, toHoldObject } from '../../api/hold.ts'
 import type { LockState } from '../../api/lock.ts'
 import { parseIP } from '../../ip/address.ts'
-import { orThrow } from '../../ip/malformed.ts'
 import { Ledger, type LedgerChange, type Showing } from './ledger.ts'
 
 const pool = { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }

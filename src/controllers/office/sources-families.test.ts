@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { orThrow } from '../../../test/harness/or-throw.ts'
 import type { Pool } from '../../api/pool.ts'
 import { toPool } from '../../api/to-pool.ts'
-import { orThrow } from '../../ip/malformed.ts'
 import { Sources, toSource } from './sources.ts'
 import { createViews } from './views.ts'
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { orThrow } from '../../../test/harness/or-throw.ts'
 import { holdName } from '../../api/hold.ts'
 import { type Pool, poolKey } from '../../api/pool.ts'
 import { spaceOfPool } from '../../api/space.ts'
 import { toPool } from '../../api/to-pool.ts'
 import { parseIP } from '../../ip/address.ts'
-import { orThrow } from '../../ip/malformed.ts'
 import { type SourceChange, Sources } from './sources.ts'
 import { createViews } from './views.ts'
 

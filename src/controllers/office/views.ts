@@ -1,10 +1,9 @@
 // The caches that every desk reads, whatever kind of claim it serves: holds, pools and namespaces.
 
 import type { Hold } from '../../api/hold.ts'
-import { type MACHold, macHoldName } from '../../api/mac-hold.ts'
+import type { MACHold } from '../../api/mac-hold.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
-import type { MACText } from '../../ip/mac.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { Cache } from '../../kube/cache.ts'
 import { type Kind, type KubeObject, keyOf, keyOfRef } from '../../kube/object.ts'
@@ -97,16 +96,6 @@ export const keyOfKind = ({ kind, group }: Pick<Kind, 'kind' | 'group'>): string
 
 export function holdsOfClaim({ holds }: Pick<Views, 'holds'>, uid: string): Hold[] {
   return holds.byIndex('claim', uid).flatMap(object => readable(holdOf(object)))
-}
-
-export function macHoldsOfClaim({ macHolds }: Pick<Views, 'macHolds'>, uid: string): MACHold[] {
-  return macHolds.byIndex('claim', uid).flatMap(object => readable(macHoldOf(object)))
-}
-
-/** The hold of a MAC in a space, whichever claim has it. */
-export function macHoldAt({ macHolds }: Pick<Views, 'macHolds'>, space: string, mac: MACText): MACHold | undefined {
-  const object = macHolds.get(macHoldName(space, mac))
-  return object && readable(macHoldOf(object))[0]
 }
 
 const readable = <T extends object>(value: T | Malformed): T[] => (isMalformed(value) ? [] : [value])

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { allowed, reasonsOf } from '../../../admission/ruling.ts'
+import { reasonsOf } from '../../../../test/harness/reasons-of.ts'
+import { allowed } from '../../../admission/ruling.ts'
 import { choiceAnnotation } from '../../../api/names.ts'
 import { admitChoice } from './choice.ts'
 

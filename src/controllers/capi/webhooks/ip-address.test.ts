@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { reasonsOf, toStatus } from '../../../admission/ruling.ts'
+import { reasonsOf } from '../../../../test/harness/reasons-of.ts'
+import { toStatus } from '../../../admission/ruling.ts'
 import { requestedAddressAnnotation } from '../../../api/names.ts'
 import { admitIPAddress } from './ip-address.ts'
 import { admitIPAddressClaim } from './ip-address-claim.ts'

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { definitions } from '../../../../test/harness/objects.ts'
+import { silentLog } from '../../../../test/harness/silent-log.ts'
 import { aWorld, type World } from '../../../../test/harness/world.ts'
 import { toValidatingConfiguration, type WebhookAddress } from '../../../admission/registration.ts'
 import { startWebhookServer, type WebhookServer } from '../../../admission/server.ts'
@@ -9,7 +10,6 @@ import { choiceAnnotation, requestedAddressAnnotation } from '../../../api/names
 import { issueCA, issueServerCertificate } from '../../../apiserver/certificates/issue.ts'
 import { definitionsOf } from '../../../cli/definitions.ts'
 import { realClock } from '../../../runtime/clock.ts'
-import { silentLog } from '../../../telemetry/log.ts'
 import { capi } from '../desk.ts'
 import type { CapiFacts } from '../facts.ts'
 import { capiWebhooks } from './webhooks.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { held, nothing, pools } from '../../../../test/harness/pool-facts.ts'
-import { reasonsOf } from '../../../admission/ruling.ts'
+import { reasonsOf } from '../../../../test/harness/reasons-of.ts'
 import type { PoolFacts } from '../pool-facts.ts'
 import { admitAddressPool } from './address-pool.ts'
 

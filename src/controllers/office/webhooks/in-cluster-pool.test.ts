@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { held, nothing, pools } from '../../../../test/harness/pool-facts.ts'
-import { type Ruling, reasonsOf, toStatus } from '../../../admission/ruling.ts'
+import { reasonsOf } from '../../../../test/harness/reasons-of.ts'
+import { type Ruling, toStatus } from '../../../admission/ruling.ts'
 import { deleteForMoveAnnotation, pausedAnnotation, skipDeleteCheckAnnotation } from '../../../api/names.ts'
 import type { PoolFacts } from '../pool-facts.ts'
 import { admitInClusterPool } from './in-cluster-pool.ts'

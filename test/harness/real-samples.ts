@@ -1,6 +1,6 @@
 // Objects and what a real kube-apiserver made of them; read by the tests, written by `scripts/builtin-types/record.ts`.
 
-import type { KubeObject } from '../object.ts'
+import type { KubeObject } from '../../src/apiserver/object.ts'
 
 export interface RealSample {
   readonly name: string

@@ -1,7 +1,7 @@
 // A clock that stands still until it is moved. Timers fire in the order they are due, and between two of them everything
 // that can run without waiting for time does run; so a story of an hour takes a moment and always goes the same way.
 
-import type { CancelTimer, Clock } from './clock.ts'
+import type { CancelTimer, Clock } from '../../src/runtime/clock.ts'
 
 interface Timer {
   readonly dueMs: number

@@ -1,10 +1,10 @@
 // The same store without a disk, for tests and simulation: only the backend differs.
 
-import type { Backend, BackendWrite, Meta } from './backend.ts'
-import type { StoreOptions } from './log-store.ts'
-import { openLogStore } from './log-store.ts'
-import type { Row } from './record.ts'
-import type { Store } from './store.ts'
+import type { Backend, BackendWrite, Meta } from '../../src/store/backend.ts'
+import type { StoreOptions } from '../../src/store/log-store.ts'
+import { openLogStore } from '../../src/store/log-store.ts'
+import type { Row } from '../../src/store/record.ts'
+import type { Store } from '../../src/store/store.ts'
 
 /** What survives a closed or crashed memory store; give it to `memoryStore` again to reopen it. */
 export interface MemoryDisk {

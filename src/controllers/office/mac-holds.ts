@@ -1,0 +1,21 @@
+// The holds of MACs, as the cache shows them. A hold that cannot be read is left out.
+
+import { type MACHold, macHoldName } from '../../api/mac-hold.ts'
+import type { MACText } from '../../ip/mac.ts'
+import { isMalformed } from '../../ip/malformed.ts'
+import { macHoldOf } from './parsed.ts'
+import type { Views } from './views.ts'
+
+export function macHoldsOfClaim({ macHolds }: Pick<Views, 'macHolds'>, uid: string): MACHold[] {
+  return macHolds.byIndex('claim', uid).flatMap(object => {
+    const hold = macHoldOf(object)
+    return isMalformed(hold) ? [] : [hold]
+  })
+}
+
+/** The hold of a MAC in a space, whichever claim has it. */
+export function macHoldAt({ macHolds }: Pick<Views, 'macHolds'>, space: string, mac: MACText): MACHold | undefined {
+  const object = macHolds.get(macHoldName(space, mac))
+  const hold = object && macHoldOf(object)
+  return isMalformed(hold) ? undefined : hold
+}
