@@ -203,8 +203,8 @@ export class Waiting {
   /** Of all lines together, the oldest for which there is something. */
   #wakeForAny(pools: Iterable<string>, isPassedOver = (_: Sleeper) => false): void {
     const lines = [...pools].flatMap(pool => {
-      const line = this.#pools.get(pool)?.any.sleepers ?? []
-      return line.length === 0 ? [] : [{ pool, line, next: 0 }]
+      const { sleepers = [] } = this.#pools.get(pool)?.any ?? {}
+      return sleepers.length === 0 ? [] : [{ pool, sleepers, next: 0 }]
     })
     const picked = new Set<Sleeper>()
     const taken = new Map<string, number>()
@@ -215,12 +215,8 @@ export class Waiting {
       return room > this.#countShared(pool, taken)
     }
     for (;;) {
-      const open = lines.filter(({ pool, line, next }) => next < line.length && hasRoom(pool))
-      const oldest = open.reduce<(typeof open)[number] | undefined>((first, one) => {
-        const [a, b] = [first?.line[first.next], one.line[one.next]]
-        return a === undefined || (b !== undefined && byAge(b, a) < 0) ? one : first
-      }, undefined)
-      const sleeper = oldest?.line[oldest.next++]
+      const line = oldestOf(lines.filter(({ pool }) => hasRoom(pool)))
+      const sleeper = line?.sleepers[line.next++]
       if (sleeper === undefined) break
       const needed = sleeper.needs.filter(({ kind }) => kind === 'any').map(({ pool }) => pool)
       if (picked.has(sleeper) || isPassedOver(sleeper) || !needed.every(hasRoom)) continue
@@ -335,6 +331,21 @@ function isHelped(need: Need, pool: string, freed: Block): boolean {
   if (need.kind !== 'one' || need.pool !== pool) return false
   const wanted = need.block
   return wanted === undefined || (wanted.ip.family === freed.ip.family && overlapsCIDR(wanted, freed))
+}
+
+interface LineRead {
+  readonly sleepers: readonly Sleeper[]
+  /** How many of them have been looked at. */
+  next: number
+}
+
+/** The line whose next sleeper is the oldest of all. */
+function oldestOf<L extends LineRead>(lines: readonly L[]): L | undefined {
+  const heads = lines.flatMap(line => {
+    const sleeper = line.sleepers[line.next]
+    return sleeper === undefined ? [] : [{ line, sleeper }]
+  })
+  return heads.sort((one, other) => byAge(one.sleeper, other.sleeper))[0]?.line
 }
 
 /** Oldest first. A claim that comes is, as a rule, the youngest, and one that goes the oldest. */
