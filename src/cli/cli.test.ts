@@ -240,12 +240,12 @@ describe('mooring controller', () => {
         '--webhook-port=0',
       )
     const first = replica()
-    await heard(first, '"leads"')
+    await heard(first, '"became leader"')
     const second = replica()
     await heard(second, 'every kind and permission that is needed is there')
-    expect(second.complaints()).not.toContain('"leads"')
+    expect(second.complaints()).not.toContain('"became leader"')
     first.child.kill('SIGKILL')
-    await heard(second, '"leads"')
+    await heard(second, '"became leader"')
 
     const remote = connectWith(kubeconfig)
     const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/mooring-controller'
