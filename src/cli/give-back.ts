@@ -7,5 +7,8 @@ import { Session } from 'node:inspector'
 export function giveBackMemory(): void {
   const session = new Session()
   session.connect()
-  session.post('HeapProfiler.collectGarbage', () => session.disconnect())
+  session.post('HeapProfiler.collectGarbage', () => {
+    // Not from within the answer: the whole process would wait for ever for the session that it is ending.
+    setImmediate(() => session.disconnect())
+  })
 }
