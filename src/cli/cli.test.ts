@@ -286,7 +286,8 @@ async function heard(process: Process, words: string): Promise<void> {
   while (!process.complaints().includes(words)) {
     const { stderr } = process.child
     await (stderr === null ? process.ended : Promise.race([once(stderr, 'data'), process.ended]))
-    if (process.child.exitCode !== null || process.child.signalCode !== null) throw new Error(`mooring ended: ${process.complaints()}`)
+    if (process.child.exitCode !== null || process.child.signalCode !== null)
+      throw new Error(`mooring ended: ${process.complaints()}`)
   }
 }
 
