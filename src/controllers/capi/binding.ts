@@ -19,7 +19,7 @@ import type { Refusal } from '../../ipam/refusal.ts'
 import type { Cache } from '../../kube/cache.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
 import { refresh } from '../../kube/refresh.ts'
-import { requeue } from '../../runtime/reconciler.ts'
+import { requeue, requeueAfter } from '../../runtime/reconciler.ts'
 import { askHoldsOf } from '../office/hold/of-claim.ts'
 import { giveBackHold, regainHold, renewHold, takeHold } from '../office/hold/steps.ts'
 import type { Decision } from '../office/journal.ts'
@@ -85,7 +85,18 @@ async function refuse(
   world: CapiWorld,
 ): Promise<ClaimPass> {
   const need = needOf(refusal.reason, identityKey(seen.identity), wants)
+  const undecidedMs = refusal.reason === 'SpaceUndecided' ? msUntilDecided(seen.pool, world) : 0
+  // What is decided in the next moment is not worth a write, which would hold up what follows.
+  if (undecidedMs > 0) return { next: requeueAfter(undecidedMs), waits: waitsOf(seen, need, refusal) }
   return { next: await writeRefusal(world, seen, refusal, held), waits: waitsOf(seen, need, refusal) }
+}
+
+/** The space of a pool is decided moments after the pool was made. */
+const decisionMs = 5_000
+
+function msUntilDecided(pool: Seen['pool'], { clock }: CapiWorld): number {
+  if (pool === undefined || isMalformed(pool)) return 0
+  return Math.max(0, Date.parse(pool.metadata.creationTimestamp) + decisionMs - clock.now())
 }
 
 function waitsOf({ claim, identity }: Seen, need: Waits['needs'][number], { reason }: Refusal): Waits {
