@@ -354,3 +354,59 @@ test('any story: no key beside itself, never more than allowed at once, nothing 
     },
   )
 })
+
+describe('a key that is settled', () => {
+  test('is not run, and can be marked again', async () => {
+    const clock = new VirtualClock()
+    const ran: string[] = []
+    const settledKeys = new Set(['a'])
+    const run = async (key: string) => {
+      ran.push(key)
+      return { kind: 'done' } as const
+    }
+    const isSettled = (key: string) => settledKeys.has(key)
+    const queue = new WorkQueue({ clock, random: () => 0, concurrency: 1, run, isSettled })
+    queue.start()
+    queue.mark('a')
+    queue.mark('b')
+    await settle()
+    expect(ran).toEqual(['b'])
+    expect(queue.size).toBe(0)
+    settledKeys.clear()
+    queue.mark('a')
+    await settle()
+    expect(ran).toEqual(['b', 'a'])
+  })
+
+  test('holds up none behind it, however many there are', async () => {
+    const clock = new VirtualClock()
+    const ran: string[] = []
+    const run = async (key: string) => {
+      ran.push(key)
+      return { kind: 'done' } as const
+    }
+    const queue = new WorkQueue({ clock, random: () => 0, concurrency: 1, run, isSettled: key => key !== 'last' })
+    for (let number = 0; number < 5_000; number++) queue.mark(String(number))
+    queue.mark('last')
+    queue.start()
+    for (let turn = 0; turn < 10 && ran.length === 0; turn++) await settle()
+    expect(ran).toEqual(['last'])
+  })
+
+  test('that cannot be told is run', async () => {
+    const clock = new VirtualClock()
+    const ran: string[] = []
+    const run = async (key: string) => {
+      ran.push(key)
+      return { kind: 'done' } as const
+    }
+    const isSettled = () => {
+      throw new Error('unreadable')
+    }
+    const queue = new WorkQueue({ clock, random: () => 0, concurrency: 1, run, isSettled })
+    queue.start()
+    queue.mark('a')
+    await settle()
+    expect(ran).toEqual(['a'])
+  })
+})

@@ -36,6 +36,11 @@ export interface QueueOptions {
   readonly random: Random
   /** Keys worked on at once. */
   readonly concurrency: number
+  /**
+   * Whether nothing is to be done for a key, told without waiting for anything: then no pass is made of it. After a start there
+   * is one key for every object, and nearly all of them are settled.
+   */
+  readonly isSettled?: (key: string) => boolean
   /** Works on one key. It may not throw. */
   readonly run: (key: string) => Promise<Next>
   readonly groupOf?: (key: string) => string
@@ -220,7 +225,10 @@ export class WorkQueue {
       const item = this.#take()
       if (item === undefined) break
       this.#passesThisTurn++
-      void this.#work(item)
+      if (this.#isSettled(item.key)) this.#skip(item)
+      else void this.#work(item)
+      // Keys that are settled take no room, and may be many: the network gets its turn between them too.
+      if (this.#passesThisTurn >= passesPerTurnMax) return this.#pumpSoon()
     }
   }
 
@@ -235,15 +243,24 @@ export class WorkQueue {
     return item
   }
 
+  #isSettled(key: string): boolean {
+    try {
+      return this.#options.isSettled?.(key) === true
+    } catch {
+      // The pass meets the same error, and says so.
+      return false
+    }
+  }
+
+  #skip(item: Item): void {
+    this.#begin(item)
+    item.state = 'idle'
+    this.#follow(item, { kind: 'done' })
+  }
+
   async #work(item: Item): Promise<void> {
-    const nowMs = this.#options.clock.monotonicMs()
     this.#running++
-    item.state = 'running'
-    item.isMarked = false
-    item.ownAtMs = undefined
-    if (item.wishedAtMs !== undefined && item.wishedAtMs <= nowMs) item.wishedAtMs = undefined
-    this.#arm(item)
-    this.#options.onWaited?.(nowMs - item.readySinceMs)
+    this.#begin(item)
     const next = await this.#options.run(item.key)
     this.#running--
     if (this.#isStopped) {
@@ -253,6 +270,16 @@ export class WorkQueue {
     item.state = 'idle'
     this.#follow(item, next)
     this.#pumpSoon()
+  }
+
+  #begin(item: Item): void {
+    const nowMs = this.#options.clock.monotonicMs()
+    item.state = 'running'
+    item.isMarked = false
+    item.ownAtMs = undefined
+    if (item.wishedAtMs !== undefined && item.wishedAtMs <= nowMs) item.wishedAtMs = undefined
+    this.#arm(item)
+    this.#options.onWaited?.(nowMs - item.readySinceMs)
   }
 
   #follow(item: Item, next: Next): void {

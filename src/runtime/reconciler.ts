@@ -41,6 +41,8 @@ export interface ReconcilerDefinition {
   /** `claim.binding`: the same word in logs, metrics and docs. */
   readonly name: string
   readonly reconcile: (key: string, pass: Pass) => Promise<PassResult>
+  /** Whether nothing is to be done for a key, told from the caches alone: then no pass is made of it. */
+  readonly isSettled?: (key: string) => boolean
   /** Keys worked on at once. */
   readonly concurrency?: number
   /** Groups are served in turn, so that none waits for another: a pool, a namespace. Keys of one run beside each other. */
@@ -98,12 +100,19 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
     return next
   }
 
+  function isSettled(key: string): boolean {
+    if (reconciler.isSettled?.(key) !== true) return false
+    metrics.passed(name, 'done', 0)
+    return true
+  }
+
   const queue = new WorkQueue({
     clock,
     random,
     run,
     concurrency: reconciler.concurrency,
     onWaited: waitedMs => metrics.waited(name, waitedMs),
+    ...(reconciler.isSettled && { isSettled: key => isSettled(key) }),
     ...(reconciler.groupOf && { groupOf: reconciler.groupOf }),
     ...(reconciler.backoff && { backoff: reconciler.backoff }),
   })

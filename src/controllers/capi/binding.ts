@@ -55,6 +55,17 @@ export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld
   return settle(decide(seen), seen, world)
 }
 
+/** Everything is in place and said, as far as the caches know. */
+export function isClaimSettled(key: string, scope: Scope, world: Omit<CapiWorld, 'note'>): boolean {
+  const object = world.caches.claims.get(key)
+  const claim = object && claimOf(object)
+  // Only a claim that was served can be.
+  if (object === undefined || claim === undefined || isMalformed(claim) || claim.addressName === '') return false
+  const pool = poolOfClaim(claim)
+  if (pool === undefined || world.leftAlone.has(key)) return false
+  return decide(observe(claim, pool, isInScope(scope, object), world)).kind === 'keep'
+}
+
 async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPass> {
   const { claim } = seen
   if (plan.kind !== 'leave alone') world.leftAlone.delete(keyOfClaim(claim))

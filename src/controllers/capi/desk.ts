@@ -22,7 +22,7 @@ import { RecentRefusals } from '../office/recent-refusals.ts'
 import type { SourceChange } from '../office/sources.ts'
 import { onHoldsOf } from '../office/views.ts'
 import { markOldestFirst } from '../office/waiting.ts'
-import { reconcileClaim } from './binding.ts'
+import { isClaimSettled, reconcileClaim } from './binding.ts'
 import { capiFacts } from './facts.ts'
 import { claims, clusters, reports } from './kinds.ts'
 import { Moved } from './moved.ts'
@@ -82,6 +82,7 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
         const inPass = { ...world, client: client.withPass(pass), note: noteIn(pass, metrics, about) }
         return line.during(key, () => reconcileClaim(key, scope, inPass))
       },
+      isSettled: key => !line.has(key) && isClaimSettled(key, scope, world),
       concurrency: bindingConcurrency,
       groupOf: key => poolKeyOf(caches.claims.get(key)),
     }),

@@ -29,7 +29,7 @@ import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { type ClaimKind, ClaimKinds } from './claim-kind.ts'
 import { followGateways } from './gateways.ts'
-import { reconcileHold, reconcileMACHold } from './hold/reclaim.ts'
+import { isHoldSettled, reconcileHold, reconcileMACHold } from './hold/reclaim.ts'
 import { noteIn } from './journal.ts'
 import { holds, macHolds, namespaces, pools } from './kinds.ts'
 import { Ledger } from './ledger.ts'
@@ -118,12 +118,18 @@ export function openOffice(parts: OfficeParts): Office {
   }
 
   const world = { client, clock, caches: views, sources, claimKinds, scope }
-  const addReclaim = (name: string, reconcile: typeof reconcileHold, cache: Pick<Views['holds'], 'subscribe'>) => {
+  const addReclaim = (
+    name: string,
+    reconcile: typeof reconcileHold,
+    cache: Pick<Views['holds'], 'subscribe'>,
+    isSettled: (key: string) => boolean = () => false,
+  ) => {
     const reclaim = domain.addReconciler(
       defineReconciler({
         name,
         reconcile: (key, pass) =>
           reconcile(key, { ...world, client: client.withPass(pass), note: noteIn(pass, metrics) }),
+        isSettled,
         concurrency: reclaimConcurrency,
       }),
     )
@@ -132,7 +138,7 @@ export function openOffice(parts: OfficeParts): Office {
     })
     return reclaim
   }
-  const reclaim = addReclaim('hold.reclaim', reconcileHold, views.holds)
+  const reclaim = addReclaim('hold.reclaim', reconcileHold, views.holds, key => isHoldSettled(key, world))
   const reclaimMACs = addReclaim('machold.reclaim', reconcileMACHold, views.macHolds)
   const recorder = recorderOf('pools')
   const seesAll = () => seen.every(({ cache }) => cache.hasSynced)

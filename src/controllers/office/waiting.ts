@@ -74,6 +74,8 @@ export interface WaitingOptions {
 
 /** The claims of one desk in the line. */
 export interface DeskLine {
+  /** Whether the claim waits, or was woken and is not looked at yet. */
+  has(claim: string): boolean
   /** Runs a pass of the claim, and keeps its place in the line equal to what the pass says. */
   during(claim: string, pass: () => Promise<ClaimPass>): Promise<PassResult>
 }
@@ -116,6 +118,7 @@ export class Waiting {
   /** A desk's place in the line: `wake` gets the claim that is to be reconciled. */
   ofDesk(desk: string, wake: (claim: string) => void): DeskLine {
     return {
+      has: claim => this.#asleep.has(`${desk} ${claim}`) || this.#awake.has(`${desk} ${claim}`),
       during: async (claim, pass) => {
         const key = `${desk} ${claim}`
         const awake = this.#awake.get(key)

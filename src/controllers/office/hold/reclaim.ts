@@ -42,6 +42,23 @@ export async function reconcileMACHold(name: string, world: ReclaimWorld): Promi
   return object === undefined ? done() : reconcile(macHoldOf(object), world)
 }
 
+/** It is held, and a claim that stands by it is known: nothing is to be asked. */
+export function isHoldSettled(
+  name: string,
+  { caches, claimKinds }: Pick<ReclaimWorld, 'caches' | 'claimKinds'>,
+): boolean {
+  const object = caches.holds.get(name)
+  const hold = object && holdOf(object)
+  return hold !== undefined && !isMalformed(hold) && hold.state === 'held' && isStoodBy(hold, claimKinds.of(hold))
+}
+
+/** If the claim in the cache stands by this hold, the API server need not be asked. */
+function isStoodBy(hold: AnyHold, claims: ClaimKind | undefined): boolean {
+  const { namespace, name, uid } = hold.claim
+  const known = claims?.cache.get(keyOfRef({ namespace, name }))
+  return known?.metadata.uid === uid && claims?.standsBy(known, hold) === true
+}
+
 async function reconcile(hold: AnyHold | Malformed, world: ReclaimWorld): Promise<PassResult> {
   if (isMalformed(hold)) return done()
   if (hold.state === 'quarantined') return settleQuarantine(hold, world)
@@ -67,9 +84,7 @@ async function settleQuarantine(hold: AnyHold, world: ReclaimWorld): Promise<Pas
 
 async function isStray(hold: AnyHold, claims: ClaimKind, { client, scope }: ReclaimWorld): Promise<boolean> {
   const { namespace, name, uid } = hold.claim
-  // If the claim in the cache stands by this hold, the API server need not be asked.
-  const known = claims.cache.get(keyOfRef({ namespace, name }))
-  if (known?.metadata.uid === uid && claims.standsBy(known, hold)) return false
+  if (isStoodBy(hold, claims)) return false
   const live = await client.get(claims.kind, { namespace, name })
   if (live === undefined || live.metadata.uid !== uid) return true
   // A claim out of scope is judged by the process that serves it.
