@@ -3,6 +3,8 @@
 import { type MACHold, macHoldName } from '../../api/mac-hold.ts'
 import type { MACText } from '../../ip/mac.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import { type Permission, permission } from '../component.ts'
+import { macHolds } from './kinds.ts'
 import { macHoldOf } from './parsed.ts'
 import type { Views } from './views.ts'
 
@@ -19,3 +21,10 @@ export function macHoldAt({ macHolds }: Pick<Views, 'macHolds'>, space: string, 
   const hold = object && macHoldOf(object)
   return isMalformed(hold) ? undefined : hold
 }
+
+/** For a desk whose claims hold MACs: what the office does with them in its name. */
+export const macHoldPermission: Permission = permission(
+  macHolds,
+  ['get', 'create', 'patch', 'delete'],
+  'no MAC can be held',
+)

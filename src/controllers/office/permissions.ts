@@ -6,7 +6,9 @@ import { byRule, type Permission, permission, subresource } from '../component.t
 import { holds, macHolds, namespaces, pools } from './kinds.ts'
 
 export const officePermissions: readonly Permission[] = [
-  permission([holds, macHolds], ['get', 'list', 'watch', 'create', 'patch', 'delete'], 'nothing can be held'),
+  permission(holds, ['get', 'list', 'watch', 'create', 'patch', 'delete'], 'no address can be held'),
+  // A desk whose claims hold MACs brings the rest (mac-holds.ts).
+  permission(macHolds, ['list', 'watch'], 'MACs in use are not seen'),
   ...byRule(pools).flatMap(kinds => [
     permission(kinds, ['list', 'watch'], 'pools are not seen'),
     permission(kinds, ['patch'], 'a pool in use can be deleted'),
