@@ -46,7 +46,7 @@ const versionOf = ({ kind, metadata }: KubeObject): string => `${metadata.resour
 
 /** No other test has namespaces of these names. */
 function isAbout(thing: object, home: string): boolean {
-  return JSON.stringify(thing).includes(home)
+  return JSON.stringify(thing, (_, value) => (typeof value === 'bigint' ? String(value) : value)).includes(home)
 }
 
 const isAboutWatches = ({ level, reconciler }: Line): boolean => level === 'error' || reconciler === undefined

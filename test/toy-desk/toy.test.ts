@@ -2,6 +2,7 @@
 // several parts. In one process, and on a real API server: `npm run test:cluster -- toy`.
 
 import { describe, expect, test } from 'vitest'
+import type { KubeObject } from '../../src/kube/object.ts'
 import type { WireRequest } from '../../src/kube/wire.ts'
 import { aClaim, aPrefixPool } from '../behaviours/builders.ts'
 import { claims, reports } from '../behaviours/kinds.ts'
@@ -146,16 +147,23 @@ async function servedIn(world: World): Promise<{ readonly claim: Stored; readonl
     .map(claim => ({ claim, address: claim.status.addresses?.[0] ?? shown.get(claim.metadata.name) }))
 }
 
-/** The n-th write, counted from 1; events do not count. */
-function nthWrite(nth: number): (request: WireRequest) => boolean {
+/** The n-th write, counted from 1, to the berth or to what is held in its network: other tests may use the server too. */
+function nthWrite(nth: number, berth: KubeObject, network: KubeObject): (request: WireRequest) => boolean {
   let count = 0
-  return ({ method, path }) => method !== 'GET' && !path.includes('/events') && ++count === nth
+  const names = [berth, network].map(({ metadata }) => metadata.name ?? '')
+  const isMeant = ({ method, path, body = '' }: WireRequest) =>
+    method !== 'GET' && !path.includes('/events') && names.some(name => `${path} ${body}`.includes(name))
+  return request => isMeant(request) && ++count === nth
 }
 
 /** The process is killed before the n-th of its writes. Answers false when it has done all that was to do with fewer. */
-async function killBefore(world: World, nth: number, act: () => Promise<unknown>, isDone: () => Promise<boolean>) {
+async function killBefore(
+  world: World,
+  isMoment: (request: WireRequest) => boolean,
+  act: () => Promise<unknown>,
+  isDone: () => Promise<boolean>,
+) {
   let isReached = false
-  const isMoment = nthWrite(nth)
   world.desk.killBefore(request => {
     isReached ||= isMoment(request)
     return isReached
@@ -173,7 +181,8 @@ describe('A process that is killed', () => {
     const network = await world.create(aNetwork())
     const berth = aBerth(network, { mac })
     const isBound = async () => readyOf(await world.get(berth))?.status === 'True'
-    expect(await killBefore(world, nth, () => world.create(berth), isBound)).toBe(nth < 6)
+    const moment = nthWrite(nth, berth, network)
+    expect(await killBefore(world, moment, () => world.create(berth), isBound)).toBe(nth < 6)
     await world.desk.start()
     expect(await isServed(world, berth)).toEqual({ addresses: ['10.9.0.2', 'fd00:9::2'], mac })
     expect(await locksIn(world, network)).toHaveLength(3)
@@ -185,7 +194,8 @@ describe('A process that is killed', () => {
     const berth = await world.create(aBerth(network, { mac }))
     await isServed(world, berth)
     const hasGone = async () => (await world.get(berth)) === undefined
-    expect(await killBefore(world, nth, () => world.delete(berth), hasGone)).toBe(true)
+    const moment = nthWrite(nth, berth, network)
+    expect(await killBefore(world, moment, () => world.delete(berth), hasGone)).toBe(true)
     await world.desk.start()
     await isGone(world, berth)
     await nothingIsHeldIn(world, network)
@@ -197,7 +207,7 @@ describe('A process that is killed', () => {
     const berth = aBerth(network)
     await killBefore(
       world,
-      2,
+      nthWrite(2, berth, network),
       () => world.create(berth),
       async () => false,
     )
