@@ -249,7 +249,7 @@ describe('Two desks in one space', () => {
       aNetwork({ subnets: ['10.9.0.0/26', 'fd00:9::/64'], gateways: [], excludes: ['10.9.0.31-10.9.0.62'] }),
     )
     const pool = await world.create(aPoolIn(network, { addresses: ['10.9.0.1-10.9.0.30'], prefix: 26 }))
-    const isMoment = nthWrite(40)
+    const isMoment = nthWrite(40, pool, network)
     let isKilled = false
     world.desk.killBefore(request => {
       isKilled ||= isMoment(request)
