@@ -3,7 +3,8 @@
 // milliseconds of processor time of its whole life.
 
 import { connect } from '../dist/cli/connect.js'
-import { claims, clusters, holds, namespaces, pools, reports } from '../dist/controllers/office/kinds.js'
+import { claims, clusters, reports } from '../dist/controllers/capi/kinds.js'
+import { holds, macHolds, namespaces, pools } from '../dist/controllers/office/kinds.js'
 import { nameOfKind } from '../dist/kube/object.js'
 
 const [kubeconfig] = process.argv.slice(2)
@@ -24,7 +25,7 @@ async function readAll(kind) {
   }
 }
 
-await Promise.all([holds, claims, reports, clusters, namespaces, ...pools].map(readAll))
+await Promise.all([holds, macHolds, claims, reports, clusters, namespaces, ...pools].map(readAll))
 await close()
 const { user, system } = process.cpuUsage()
 console.log(Math.round((user + system) / 1000))
