@@ -235,10 +235,20 @@ export class SpaceIndex {
  * By what a former holder is known again: the claim's name, and the object it served, each for its own part. Uids do not outlive
  * a re-install.
  */
-export function affinityKeys(claim: Identity & { readonly part?: string }, owner: Identity | undefined): string[] {
+function affinityKeys(claim: Identity & { readonly part?: string }, owner: Identity | undefined): string[] {
   const part = claim.part === undefined ? '' : ` ${claim.part}`
   const keys = owner === undefined ? [identityKey(claim)] : [identityKey(claim), identityKey(owner)]
   return part === '' ? keys : keys.map(key => `${key}${part}`)
+}
+
+/** Whether the claim, or the object it serves, had what is held here, for the same part. */
+export function wasLeftBy(
+  hold: Pick<IndexedHold, 'claim' | 'owner'>,
+  claim: Identity & { readonly part?: string },
+  owner: Identity | undefined,
+): boolean {
+  const keys = new Set(affinityKeys(hold.claim, hold.owner))
+  return affinityKeys(claim, owner).some(key => keys.has(key))
 }
 
 const blockKey = ({ ip, bits }: Block): string => `${ip.family}/${bits}/${wideNumber(ip, bits)}`

@@ -23,7 +23,7 @@ import { type IP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { poolMalformed, poolNotFound, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
-import { affinityKeys, type Block } from '../../ipam/space-index.ts'
+import { type Block, wasLeftBy } from '../../ipam/space-index.ts'
 import { isKeptByOthers } from '../../kube/finalizers.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
 import type { Seen } from './observe.ts'
@@ -156,7 +156,7 @@ function bindTo(seen: Seen, pool: Pool, ip: IP): Plan {
     if (isComplete(seen, hold)) return { kind: 'keep' }
     return { kind: 'bind', pool, ip, by: { how: 'chosen', hold } }
   }
-  if (hold.state === 'quarantined' && wasLeftBy(claim, hold))
+  if (hold.state === 'quarantined' && wasLeftBy(hold, claimReference(claim), ownerOf(claim)))
     return { kind: 'bind', pool, ip, by: { how: 'regain', hold } }
   return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold, claim), held: hold, wants: hold }
 }
@@ -180,9 +180,4 @@ function isComplete({ claim, report }: Seen, block: Block): boolean {
 /** It was served, and says so. */
 export function saysReady({ addressName, conditions }: IPAddressClaim): boolean {
   return addressName !== '' && conditions.some(({ type, status }) => type === readyCondition && status === 'True')
-}
-
-function wasLeftBy(claim: IPAddressClaim, hold: Hold): boolean {
-  const keys = new Set(affinityKeys(hold.claim, hold.owner))
-  return affinityKeys(claimReference(claim), ownerOf(claim)).some(key => keys.has(key))
 }

@@ -20,7 +20,7 @@ import { choose } from '../../ipam/choose.ts'
 import { chooseAll, type PartChoice, type PartWish } from '../../ipam/choose-all.ts'
 import { type Applicant, whyNotPermitted } from '../../ipam/permit.ts'
 import { type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
-import { affinityKeys, type Block, type SpaceIndex } from '../../ipam/space-index.ts'
+import { type Block, type SpaceIndex, wasLeftBy } from '../../ipam/space-index.ts'
 import { type AnyHold, type AnyHoldSpec, isOfAddress } from './hold/steps.ts'
 import type { PartTaking } from './hold/take-all.ts'
 import { needOf } from './need.ts'
@@ -185,13 +185,8 @@ function resume(spec: AnyHoldSpec, ledger: PartsLedger): PartTaking | Refusal {
   if (hold.state === 'held' && hold.claim.uid === spec.claim.uid && hold.claim.part === spec.claim.part) {
     return { how: 'found', spec, hold }
   }
-  if (hold.state === 'quarantined' && wasLeftBy(spec, hold)) return { how: 'regain', spec, hold }
+  if (hold.state === 'quarantined' && wasLeftBy(hold, spec.claim, spec.owner)) return { how: 'regain', spec, hold }
   return heldByAnother(spec, hold)
-}
-
-function wasLeftBy({ claim, owner }: AnyHoldSpec, hold: AnyHold): boolean {
-  const keys = new Set(affinityKeys(hold.claim, hold.owner))
-  return affinityKeys(claim, owner).some(key => keys.has(key))
 }
 
 // --- refusals ---
