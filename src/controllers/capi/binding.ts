@@ -23,6 +23,7 @@ import { requeue, requeueAfter } from '../../runtime/reconciler.ts'
 import { askHoldsOf } from '../office/hold/of-claim.ts'
 import { giveBackHold, regainHold, renewHold, takeHold } from '../office/hold/steps.ts'
 import type { Decision } from '../office/journal.ts'
+import { readable } from '../office/kept.ts'
 import { holds as holdKind } from '../office/kinds.ts'
 import { needOf } from '../office/need.ts'
 import { isOfferOutdated } from '../office/offer.ts'
@@ -265,11 +266,10 @@ async function recall(seen: Seen, world: CapiWorld): Promise<ClaimPass> {
   const { namespace, name, uid } = seen.claim.metadata
   const object = await client.get(reportKind, { namespace, name })
   if (object !== undefined) caches.reports.learn(object)
-  const report = object && reportOf(object)
   const live: Seen = {
     ...seen,
     isLive: true,
-    report: report === undefined || isMalformed(report) ? undefined : report,
+    report: readable(object, reportOf),
     holds: await askHoldsOf(uid, world),
   }
   return settle(decide(live), live, world)

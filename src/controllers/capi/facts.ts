@@ -1,7 +1,7 @@
 // What the webhooks of claims and IPAddresses ask about the cluster. Answers come from caches and may be late.
 
 import type { PoolReference } from '../../api/ip-address-claim.ts'
-import { isMalformed } from '../../ip/malformed.ts'
+import { readable } from '../office/kept.ts'
 import { claimOf, reportOf } from './parsed.ts'
 import type { Caches } from './world.ts'
 
@@ -20,14 +20,10 @@ export function capiFacts({ claims, reports }: Pick<Caches, 'claims' | 'reports'
   if (!claims.hasSynced || !reports.hasSynced) return undefined
   return {
     poolOfClaim(namespace, name) {
-      const object = claims.get(`${namespace}/${name}`)
-      const claim = object && claimOf(object)
-      return claim === undefined || isMalformed(claim) ? undefined : claim.poolRef
+      return readable(claims.get(`${namespace}/${name}`), claimOf)?.poolRef
     },
     addressOfReport(namespace, name) {
-      const object = reports.get(`${namespace}/${name}`)
-      const report = object && reportOf(object)
-      return report === undefined || isMalformed(report) ? undefined : report.address
+      return readable(reports.get(`${namespace}/${name}`), reportOf)?.address
     },
   }
 }

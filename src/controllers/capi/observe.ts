@@ -11,6 +11,7 @@ import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { type Choice, choose } from '../../ipam/choose.ts'
 import type { Refusal } from '../../ipam/refusal.ts'
 import { isDisputed } from '../office/disputes.ts'
+import { readable } from '../office/kept.ts'
 import { holdsOfClaim, readPool } from '../office/views.ts'
 import { ownerOf } from './ownership.ts'
 import { clusterOf, reportOf } from './parsed.ts'
@@ -53,8 +54,6 @@ type World = Pick<CapiWorld, 'caches' | 'ledger' | 'sources' | 'random' | 'moved
 export function observe(claim: IPAddressClaim, identity: Identity, isInScope: boolean, world: World): Seen {
   const { caches } = world
   const { namespace, name, uid } = claim.metadata
-  const object = caches.reports.get(`${namespace}/${name}`)
-  const report = object && reportOf(object)
   const pool = readPool(caches, identity)
   return {
     claim,
@@ -63,7 +62,7 @@ export function observe(claim: IPAddressClaim, identity: Identity, isInScope: bo
     pool,
     spaceRefusal: pool === undefined || isMalformed(pool) ? undefined : world.sources.whySpaceRefused(pool),
     holds: holdsOfClaim(caches, uid),
-    report: report === undefined || isMalformed(report) ? undefined : report,
+    report: readable(caches.reports.get(`${namespace}/${name}`), reportOf),
     isLive: false,
     isInScope,
     isMoving: world.moved.isLeaving(claim),

@@ -6,9 +6,10 @@ import { type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
 import type { Identity } from '../../api/object.ts'
 import { parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
-import { isMalformed, type Malformed } from '../../ip/malformed.ts'
+import { isMalformed } from '../../ip/malformed.ts'
 import type { Change } from '../../kube/cache.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
+import { readable } from '../office/kept.ts'
 import type { Ledger, Showing, ShownBy } from '../office/ledger.ts'
 import type { Sources } from '../office/sources.ts'
 import { findPool } from '../office/views.ts'
@@ -77,12 +78,4 @@ function placeOf(address: string, identity: Identity, seen: Seen): Pick<Showing,
     return { pool: identity, space: '', ip: undefined, bits: 0 }
   const { space, bits } = pool
   return { pool: pool.identity, space, ip: firstIP({ ip, bits }), bits }
-}
-
-function readable<T extends object>(
-  object: KubeObject | undefined,
-  read: (object: object) => T | Malformed,
-): T | undefined {
-  const value = object && read(object)
-  return value === undefined || isMalformed(value) ? undefined : value
 }

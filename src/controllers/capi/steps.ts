@@ -12,11 +12,11 @@ import {
   subnetAnnotation,
 } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
-import { isMalformed } from '../../ip/malformed.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { withFinalizer, withoutFinalizer } from '../../kube/finalizers.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { refresh } from '../../kube/refresh.ts'
+import { readable } from '../office/kept.ts'
 import { claims, reports } from './kinds.ts'
 import { reportOf } from './parsed.ts'
 import type { CapiWorld } from './world.ts'
@@ -87,18 +87,13 @@ export async function removeReport({ client, caches }: World, report: IPAddress)
   }
   const object = report.isDeleting ? undefined : await client.get(reports, { name, namespace })
   if (object !== undefined) caches.reports.learn(object)
-  const live = report.isDeleting ? report : reportIn(object)
+  const live = report.isDeleting ? report : readable(object, reportOf)
   if (live === undefined || live.metadata.uid !== uid) return
   const finalizers = withoutFinalizer(live, protectAddressFinalizer)
   if (finalizers.length === live.metadata.finalizers.length) return
   const version = { uid, resourceVersion: live.metadata.resourceVersion }
   await client.mergePatch(reports, { name, namespace }, { metadata: { finalizers } }, version)
   if (finalizers.length === 0) caches.reports.ended(`${namespace}/${name}`, uid)
-}
-
-function reportIn(object: KubeObject | undefined): IPAddress | undefined {
-  const report = object && reportOf(object)
-  return report === undefined || isMalformed(report) ? undefined : report
 }
 
 /**

@@ -40,6 +40,15 @@ export function reader<T extends { readonly metadata: Metadata }>(
   }
 }
 
+/** The object in its shape; undefined where there is none, or it cannot be read. */
+export function readable<T extends object>(
+  object: KubeObject | undefined,
+  read: (object: object) => T | Malformed,
+): T | undefined {
+  const value = object && read(object)
+  return value === undefined || isMalformed(value) ? undefined : value
+}
+
 /** For kinds of which there are few: parsed when first asked, and kept beside the object. */
 export function once<T>(parse: (object: unknown) => T): (object: object) => T {
   const known = new WeakMap<object, { value: T }>()

@@ -8,12 +8,12 @@ import type { Pool } from '../../api/pool.ts'
 import { poolKey } from '../../api/pool.ts'
 import { selects } from '../../api/selector.ts'
 import type { Family } from '../../ip/address.ts'
-import { isMalformed } from '../../ip/malformed.ts'
 import { overlapsSet } from '../../ip/range-set.ts'
 import { decideSpace, type Joining } from '../../ipam/joining.ts'
 import { poolText, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { type Change, isSpecChange } from '../../kube/cache.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
+import { readable } from './kept.ts'
 import { poolOf } from './parsed.ts'
 import type { Views } from './views.ts'
 
@@ -127,7 +127,7 @@ export class Sources {
   }
 
   #followPool(change: Change<KubeObject>): void {
-    const [before, after] = [readable(change.old), readable(change.new)]
+    const [before, after] = [readable(change.old, poolOf), readable(change.new, poolOf)]
     const isChanged = isSpecChange(change) || before?.isDeleting !== after?.isDeleting || before?.space !== after?.space
     if (after !== undefined) this.put(toSource([after]), isChanged)
     else if (before !== undefined) this.remove(before.identity)
@@ -214,9 +214,4 @@ export function toSource(pools: readonly [Pool, ...Pool[]]): Source {
       return labels !== undefined && selects(allowedNamespaces, labels)
     },
   }
-}
-
-function readable(object: KubeObject | undefined): Pool | undefined {
-  const pool = object && poolOf(object)
-  return pool === undefined || isMalformed(pool) ? undefined : pool
 }
