@@ -1,8 +1,9 @@
 // Cluster of Cluster API, of which only one thing is read: whether it is paused, in either of the two ways to say so.
 
 import type { Malformed } from '../ip/malformed.ts'
-import { hasPausedAnnotation, type Metadata, metadataOf } from './object.ts'
-import { childOf, flagOf, malformedBy, shapeOf } from './shape.ts'
+import { hasPausedAnnotation, isParsed, type Metadata, metadataOf, type Parsed } from './object.ts'
+import { shared } from './repeated.ts'
+import { childOf, flagOf, malformedBy, shapeOf, textOf } from './shape.ts'
 
 export interface Cluster {
   readonly metadata: Metadata
@@ -10,10 +11,11 @@ export interface Cluster {
   readonly isPaused: boolean
 }
 
-export function parseCluster(object: unknown): Cluster | Malformed {
+export function parseCluster(object: unknown, readMetadata = metadataOf): Parsed<Cluster> | Malformed {
   const faults: string[] = []
   const root = shapeOf(object, '', faults)
-  const metadata = metadataOf(childOf(root, 'metadata'))
+  const [apiVersion, kind] = [shared(textOf(root, 'apiVersion') ?? ''), shared(textOf(root, 'kind') ?? '')]
+  const metadata = readMetadata(childOf(root, 'metadata'))
   const isPaused = flagOf(childOf(root, 'spec'), 'paused') || hasPausedAnnotation(metadata)
-  return faults.length > 0 ? malformedBy(faults) : { metadata, isPaused }
+  return faults.length > 0 ? malformedBy(faults) : { [isParsed]: true, apiVersion, kind, metadata, isPaused }
 }

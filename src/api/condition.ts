@@ -1,6 +1,7 @@
 // Conditions, in the form all of Kubernetes shares. Setting one that says what is already there gives back the very same
 // list, so a caller that compares before writing does not write; the transition time moves only when the status does.
 
+import { shared } from './repeated.ts'
 import { integerOf, oneOf, requiredText, type Shape, shapesOf, textOf } from './shape.ts'
 
 export interface Condition {
@@ -15,17 +16,18 @@ export interface Condition {
 /** A condition as it follows from what was seen; when it came about is for `setCondition` to find out. */
 export type ConditionFact = Omit<Condition, 'lastTransitionTime'>
 
+const statuses = ['True', 'False', 'Unknown'] as const
+
 export function conditionsOf(shape: Shape, key: string): readonly Condition[] {
   return shapesOf(shape, key).map(condition => {
+    const type = shared(requiredText(condition, 'type'))
+    const status = oneOf(condition, 'status', statuses, 'Unknown')
+    const reason = shared(textOf(condition, 'reason') ?? '')
+    const message = textOf(condition, 'message') ?? ''
+    const lastTransitionTime = shared(textOf(condition, 'lastTransitionTime') ?? '')
     const observedGeneration = integerOf(condition, 'observedGeneration', 0, Number.MAX_SAFE_INTEGER)
-    return {
-      type: requiredText(condition, 'type'),
-      status: oneOf(condition, 'status', ['True', 'False', 'Unknown'], 'Unknown'),
-      reason: textOf(condition, 'reason') ?? '',
-      message: textOf(condition, 'message') ?? '',
-      lastTransitionTime: textOf(condition, 'lastTransitionTime') ?? '',
-      ...(observedGeneration === undefined ? {} : { observedGeneration }),
-    }
+    if (observedGeneration === undefined) return { type, status, reason, message, lastTransitionTime }
+    return { type, status, reason, message, lastTransitionTime, observedGeneration }
   })
 }
 

@@ -7,6 +7,8 @@ import { type MACText, parseMAC } from '../ip/mac.ts'
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
 import { toObjectName } from '../ip/object-name.ts'
 import { type Holder, type Lock, lockKindOf, lockOf, toLockObject, toRetakeLockPatch } from './lock.ts'
+import { isParsed, metadataOf, type Parsed } from './object.ts'
+import { shared } from './repeated.ts'
 import { childOf, integerOf, malformedBy, requiredText, shapeOf, textOf } from './shape.ts'
 import { isSpace, scopeOfSpace } from './space.ts'
 
@@ -18,7 +20,7 @@ export interface HoldSpec extends Holder {
   /** How many bits of the address are held: all of them, or those of a prefix. */
   readonly bits: number
   /** The card that uses the address, where it is known. For readers: it locks nothing, for that there is MACHold. */
-  readonly mac?: MACText
+  readonly mac?: MACText | undefined
 }
 
 export interface Hold extends HoldSpec, Lock {
@@ -28,10 +30,10 @@ export interface Hold extends HoldSpec, Lock {
 /** The lock itself: one name per (space, address). For a prefix the address is its first. */
 export const holdName = (space: string, ip: IP): string => `${toObjectName(ip)}.${scopeOfSpace(space)}`
 
-export function parseHold(object: unknown): Hold | Malformed {
+export function parseHold(object: unknown, readMetadata = metadataOf): Parsed<Hold> | Malformed {
   const faults: string[] = []
   const root = shapeOf(object, '', faults)
-  const lock = lockOf(root)
+  const lock = lockOf(root, readMetadata)
   const spec = childOf(root, 'spec')
   const text = requiredText(spec, 'address')
   const macText = textOf(spec, 'mac') || undefined
@@ -42,7 +44,7 @@ export function parseHold(object: unknown): Hold | Malformed {
   const address = toIPText(ip)
   if (address !== text) return { malformed: `spec.address ${quoteText(text)} is not canonical: write ${address}` }
   const length = bits ?? bitsOf(ip.family)
-  const base = toIPText(firstIP({ ip, bits: length }))
+  const base = bits === undefined ? address : toIPText(firstIP({ ip, bits: length }))
   if (base !== address)
     return { malformed: `spec.address ${address} is not the first of its /${length}: write ${base}` }
   const mac = macText === undefined ? undefined : parseMAC(macText)
@@ -53,7 +55,25 @@ export function parseHold(object: unknown): Hold | Malformed {
   if (metadata.name !== holdName(space, ip)) {
     return { malformed: `metadata.name is ${quoteText(metadata.name)}; this hold is called ${holdName(space, ip)}` }
   }
-  return { ...lock, ip, address, bits: length, ...(mac !== undefined && { mac }) }
+  const { pool, claim, owner, state, since, until, heldSince } = lock
+  return {
+    [isParsed]: true,
+    apiVersion: shared(textOf(root, 'apiVersion') ?? ''),
+    kind: shared(textOf(root, 'kind') ?? ''),
+    metadata,
+    space,
+    ip,
+    bits: length,
+    pool,
+    claim,
+    owner,
+    address,
+    mac,
+    state,
+    since,
+    until,
+    heldSince,
+  }
 }
 
 /** The object to create. `now` is RFC 3339. */

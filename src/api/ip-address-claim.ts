@@ -18,12 +18,15 @@ import {
   hasPausedAnnotation,
   type Identity,
   isDeleting,
+  isParsed,
   type Metadata,
   metadataOf,
+  type Parsed,
   type VersionedKind,
 } from './object.ts'
 import { globalPrefixPoolKind, prefixPoolKind } from './prefix-pool.ts'
-import { childOf, has, malformedBy, ownText, requiredText, shapeOf, textOf } from './shape.ts'
+import { Repeated, shared } from './repeated.ts'
+import { childOf, has, malformedBy, ownText, requiredText, type Shape, shapeOf, textMapOf, textOf } from './shape.ts'
 
 export type IPAMVersion = 'v1beta2' | 'v1beta1'
 
@@ -61,29 +64,32 @@ export interface IPAddressClaim {
   readonly isPaused: boolean
 }
 
-export function parseIPAddressClaim(object: unknown): IPAddressClaim | Malformed {
+export function parseIPAddressClaim(object: unknown, readMetadata = metadataOf): Parsed<IPAddressClaim> | Malformed {
   const faults: string[] = []
   const root = shapeOf(object, '', faults)
-  const version = textOf(root, 'apiVersion') === `${ipamGroup}/v1beta1` ? 'v1beta1' : 'v1beta2'
-  const metadata = metadataOf(childOf(root, 'metadata'))
+  const apiVersion = shared(textOf(root, 'apiVersion') ?? '')
+  const whole = childOf(root, 'metadata')
+  const metadata = readMetadata(whole)
   const spec = childOf(root, 'spec')
-  const poolRef = childOf(spec, 'poolRef')
   const status = childOf(root, 'status')
-  const { annotations, labels } = metadata
-  const annotation = (key: string): string | undefined => ownText(annotations, key) || undefined
-  const claim: IPAddressClaim = {
-    version,
+  const annotations = textMapOf(whole, 'annotations')
+  const subnet = ownText(annotations, subnetAnnotation) || undefined
+  const addressName = textOf(childOf(status, 'addressRef'), 'name') ?? ''
+  const claim: Parsed<IPAddressClaim> = {
+    [isParsed]: true,
+    apiVersion,
+    kind: shared(textOf(root, 'kind') ?? ''),
+    version: versionOf(apiVersion),
     metadata,
-    poolRef: {
-      apiGroup: textOf(poolRef, 'apiGroup') ?? '',
-      kind: requiredText(poolRef, 'kind'),
-      name: requiredText(poolRef, 'name'),
-    },
-    clusterName: textOf(spec, 'clusterName') || ownText(labels, clusterNameLabel) || '',
-    choice: annotation(choiceAnnotation),
-    subnet: annotation(subnetAnnotation),
-    requested: annotation(requestedAddressAnnotation) ?? annotation(metal3RequestedAddressAnnotation),
-    addressName: textOf(childOf(status, 'addressRef'), 'name') ?? '',
+    poolRef: poolReferenceOf(childOf(spec, 'poolRef')),
+    clusterName: shared(textOf(spec, 'clusterName') || ownText(textMapOf(whole, 'labels'), clusterNameLabel) || ''),
+    choice: ownText(annotations, choiceAnnotation) || undefined,
+    subnet: subnet && shared(subnet),
+    requested:
+      ownText(annotations, requestedAddressAnnotation) ||
+      ownText(annotations, metal3RequestedAddressAnnotation) ||
+      undefined,
+    addressName: addressName === metadata.name ? metadata.name : addressName,
     // Older definitions of v1beta1 keep conditions in the old place alone.
     conditions: conditionsOf(has(status, 'v1beta2') ? childOf(status, 'v1beta2') : status, 'conditions'),
     isDeleting: isDeleting(metadata),
@@ -91,6 +97,17 @@ export function parseIPAddressClaim(object: unknown): IPAddressClaim | Malformed
   }
   return faults.length > 0 ? malformedBy(faults) : claim
 }
+
+export const versionOf = (apiVersion: string): IPAMVersion =>
+  apiVersion === `${ipamGroup}/v1beta1` ? 'v1beta1' : 'v1beta2'
+
+export function poolReferenceOf(shape: Shape): PoolReference {
+  const apiGroup = textOf(shape, 'apiGroup') ?? ''
+  const [kind, name] = [requiredText(shape, 'kind'), requiredText(shape, 'name')]
+  return poolReferences.of(`${apiGroup}/${kind}/${name}`, { apiGroup, kind, name })
+}
+
+const poolReferences = new Repeated<PoolReference>()
 
 /** The kinds of pool that an IPAddressClaim may name to be served by us; claims on others are for other providers. */
 export const claimablePoolKinds: readonly VersionedKind[] = [

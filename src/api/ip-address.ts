@@ -3,10 +3,25 @@
 
 import { bitsOf, parseIP } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
-import type { IPAddressClaim, IPAMVersion, PoolReference } from './ip-address-claim.ts'
+import {
+  type IPAddressClaim,
+  type IPAMVersion,
+  type PoolReference,
+  poolReferenceOf,
+  versionOf,
+} from './ip-address-claim.ts'
 import { clusterNameLabel, ipamGroup, protectAddressFinalizer } from './names.ts'
-import { isDeleting, type Metadata, metadataOf, type OwnerReference, type VersionedKind } from './object.ts'
+import {
+  isDeleting,
+  isParsed,
+  type Metadata,
+  metadataOf,
+  type OwnerReference,
+  type Parsed,
+  type VersionedKind,
+} from './object.ts'
 import type { Pool } from './pool.ts'
+import { shared } from './repeated.ts'
 import { childOf, integerOf, malformedBy, requiredText, shapeOf, textOf } from './shape.ts'
 
 export const ipAddressKind = (version: IPAMVersion): VersionedKind => ({
@@ -30,24 +45,24 @@ export interface IPAddress {
   readonly isDeleting: boolean
 }
 
-export function parseIPAddress(object: unknown): IPAddress | Malformed {
+export function parseIPAddress(object: unknown, readMetadata = metadataOf): Parsed<IPAddress> | Malformed {
   const faults: string[] = []
   const root = shapeOf(object, '', faults)
-  const metadata = metadataOf(childOf(root, 'metadata'))
+  const apiVersion = shared(textOf(root, 'apiVersion') ?? '')
+  const metadata = readMetadata(childOf(root, 'metadata'))
   const spec = childOf(root, 'spec')
-  const poolRef = childOf(spec, 'poolRef')
-  const address: IPAddress = {
-    version: textOf(root, 'apiVersion') === `${ipamGroup}/v1beta1` ? 'v1beta1' : 'v1beta2',
+  const claimName = textOf(childOf(spec, 'claimRef'), 'name') ?? ''
+  const address: Parsed<IPAddress> = {
+    [isParsed]: true,
+    apiVersion,
+    kind: shared(textOf(root, 'kind') ?? ''),
+    version: versionOf(apiVersion),
     metadata,
-    claimName: textOf(childOf(spec, 'claimRef'), 'name') ?? '',
-    poolRef: {
-      apiGroup: textOf(poolRef, 'apiGroup') ?? '',
-      kind: requiredText(poolRef, 'kind'),
-      name: requiredText(poolRef, 'name'),
-    },
+    claimName: claimName === metadata.name ? metadata.name : claimName,
+    poolRef: poolReferenceOf(childOf(spec, 'poolRef')),
     address: requiredText(spec, 'address'),
     prefix: integerOf(spec, 'prefix', 0, 128),
-    gateway: textOf(spec, 'gateway') ?? '',
+    gateway: shared(textOf(spec, 'gateway') ?? ''),
     isDeleting: isDeleting(metadata),
   }
   return faults.length > 0 ? malformedBy(faults) : address

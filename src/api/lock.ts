@@ -13,8 +13,10 @@ import {
   identityOf,
   type Metadata,
   metadataOf,
+  sharedIdentityOf,
   type VersionedKind,
 } from './object.ts'
+import { shared } from './repeated.ts'
 import { childOf, has, oneOf, requiredText, type Shape, textOf } from './shape.ts'
 
 /** The claim that holds: by uid, because a claim of the same name that comes later is another one. */
@@ -63,32 +65,38 @@ export const lockKindOf = (kind: string, plural: string): VersionedKind => ({
 })
 
 /** All that both kinds have, read from the whole object. */
-export function lockOf(root: Shape): Lock {
+export function lockOf(root: Shape, readMetadata = metadataOf): Lock {
   const spec = childOf(root, 'spec')
   const status = childOf(root, 'status')
   const state: LockState = oneOf(status, 'state', ['held', 'quarantined'], 'held')
-  const since = textOf(status, 'since') ?? ''
+  const since = shared(textOf(status, 'since') ?? '')
   return {
-    metadata: metadataOf(childOf(root, 'metadata')),
-    space: requiredText(spec, 'space'),
-    pool: identityOf(childOf(spec, 'poolRef')),
+    metadata: readMetadata(childOf(root, 'metadata')),
+    space: shared(requiredText(spec, 'space')),
+    pool: sharedIdentityOf(childOf(spec, 'poolRef')),
     claim: claimReferenceOf(childOf(spec, 'claimRef')),
     owner: has(spec, 'owner') ? ownerOf(childOf(spec, 'owner')) : undefined,
     state,
     since,
     until: state === 'quarantined' ? textOf(status, 'until') : undefined,
-    heldSince: textOf(status, 'heldSince') ?? since,
+    heldSince: shared(textOf(status, 'heldSince') ?? since),
   }
 }
 
 function claimReferenceOf(shape: Shape): ClaimReference {
+  const { apiGroup, kind, namespace, name } = identityOf(shape)
+  const uid = requiredText(shape, 'uid')
   const clusterName = textOf(shape, 'clusterName') || undefined
   const part = textOf(shape, 'part') || undefined
+  if (clusterName === undefined && part === undefined) return { apiGroup, kind, namespace, name, uid }
   return {
-    ...identityOf(shape),
-    uid: requiredText(shape, 'uid'),
-    ...(clusterName !== undefined && { clusterName }),
-    ...(part !== undefined && { part }),
+    apiGroup,
+    kind,
+    namespace,
+    name,
+    uid,
+    ...(clusterName !== undefined && { clusterName: shared(clusterName) }),
+    ...(part !== undefined && { part: shared(part) }),
   }
 }
 

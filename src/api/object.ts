@@ -1,8 +1,20 @@
 // What every object has, read once and then trusted: its identity, which version of it this is, whether it is on its way
 // out. Absent things have their plain default (no labels are an empty map), so that no reader has to ask twice.
 
-import { pausedAnnotation } from './names.ts'
-import { flagOf, has, integerOf, requiredText, type Shape, shapesOf, textMapOf, textOf, textsOf } from './shape.ts'
+import { deleteForMoveAnnotation, pausedAnnotation, watchFilterLabel } from './names.ts'
+import { Repeated, shared, sharedList } from './repeated.ts'
+import {
+  flagOf,
+  has,
+  integerOf,
+  ownText,
+  requiredText,
+  type Shape,
+  shapesOf,
+  textMapOf,
+  textOf,
+  textsOf,
+} from './shape.ts'
 
 /** A kind as it is addressed: `/apis/<group>/<version>/[namespaces/<ns>/]<plural>`. */
 export interface VersionedKind {
@@ -41,33 +53,83 @@ export interface Metadata {
   readonly ownerReferences: readonly OwnerReference[]
 }
 
+/**
+ * An object in its shape, which is all that a cache keeps of it: tens of thousands are held at rest. What repeats in them
+ * (namespaces, pools, owners, finalizers) is there once, and literals are written out, so that each takes as little room, and as
+ * little time to make, as it can.
+ */
+export type Parsed<T> = T & { readonly [isParsed]: true; readonly apiVersion: string; readonly kind: string }
+
+/** Marks what is in its shape already. No object of the API can have it: it is no text. */
+export const isParsed: unique symbol = Symbol('parsed')
+
 export function metadataOf(shape: Shape): Metadata {
+  return toMetadata(shape, textMapOf(shape, 'labels'), textMapOf(shape, 'annotations'))
+}
+
+/** For caches: of the labels and annotations only those that are read once the object is in its shape. */
+export function keptMetadataOf(shape: Shape): Metadata {
+  const labels = pick(textMapOf(shape, 'labels'), labelsKept)
+  return toMetadata(shape, labels, pick(textMapOf(shape, 'annotations'), annotationsKept))
+}
+
+/** The scope of an object; whether it is paused, and whether clusterctl moves it. */
+const labelsKept = [watchFilterLabel]
+const annotationsKept = [pausedAnnotation, deleteForMoveAnnotation]
+
+function pick(map: Metadata['labels'], keys: readonly string[]): Metadata['labels'] {
+  let picked: Record<string, string> | undefined
+  for (const key of keys) {
+    const text = ownText(map, key)
+    if (text !== undefined) picked = { ...picked, [key]: shared(text) }
+  }
+  return picked ?? nothing
+}
+
+const nothing: Metadata['labels'] = {}
+
+function toMetadata(shape: Shape, labels: Metadata['labels'], annotations: Metadata['annotations']): Metadata {
+  const name = requiredText(shape, 'name')
   return {
-    name: requiredText(shape, 'name'),
-    namespace: textOf(shape, 'namespace') ?? '',
+    name,
+    namespace: shared(textOf(shape, 'namespace') ?? ''),
     uid: textOf(shape, 'uid') ?? '',
     resourceVersion: textOf(shape, 'resourceVersion') ?? '',
     generation: integerOf(shape, 'generation', 0, Number.MAX_SAFE_INTEGER) ?? 0,
-    creationTimestamp: textOf(shape, 'creationTimestamp') ?? '',
+    creationTimestamp: shared(textOf(shape, 'creationTimestamp') ?? ''),
     deletionTimestamp: textOf(shape, 'deletionTimestamp'),
-    labels: textMapOf(shape, 'labels'),
-    annotations: textMapOf(shape, 'annotations'),
-    finalizers: textsOf(shape, 'finalizers'),
-    ownerReferences: shapesOf(shape, 'ownerReferences').map(ownerReferenceOf),
+    labels,
+    annotations,
+    finalizers: sharedList(textsOf(shape, 'finalizers')),
+    ownerReferences: shapesOf(shape, 'ownerReferences').map(owner => ownerReferenceOf(owner, name)),
   }
 }
 
-function ownerReferenceOf(shape: Shape): OwnerReference {
-  return {
-    apiVersion: requiredText(shape, 'apiVersion'),
-    kind: requiredText(shape, 'kind'),
-    name: requiredText(shape, 'name'),
-    uid: requiredText(shape, 'uid'),
-    // A false that was written is kept: a reader that compares would otherwise see a change where there is none.
-    ...(has(shape, 'controller') ? { controller: flagOf(shape, 'controller') } : {}),
-    ...(has(shape, 'blockOwnerDeletion') ? { blockOwnerDeletion: flagOf(shape, 'blockOwnerDeletion') } : {}),
+/** `ofName`: a controller is often called what the object is called that it owns. */
+function ownerReferenceOf(shape: Shape, ofName: string): OwnerReference {
+  const apiVersion = shared(requiredText(shape, 'apiVersion'))
+  const kind = shared(requiredText(shape, 'kind'))
+  const text = requiredText(shape, 'name')
+  const name = text === ofName ? ofName : text
+  const uid = requiredText(shape, 'uid')
+  // A false that was written is kept: a reader that compares would otherwise see a change where there is none.
+  if (!has(shape, 'controller') || !has(shape, 'blockOwnerDeletion')) {
+    return {
+      apiVersion,
+      kind,
+      name,
+      uid,
+      ...(has(shape, 'controller') ? { controller: flagOf(shape, 'controller') } : {}),
+      ...(has(shape, 'blockOwnerDeletion') ? { blockOwnerDeletion: flagOf(shape, 'blockOwnerDeletion') } : {}),
+    }
   }
+  const controller = flagOf(shape, 'controller')
+  const owner = { apiVersion, kind, name, uid, controller, blockOwnerDeletion: flagOf(shape, 'blockOwnerDeletion') }
+  // A controller is one object's own, as a rule; the others (a pool) are many objects'.
+  return controller ? owner : owners.of(`${uid} ${kind} ${name} ${apiVersion} ${owner.blockOwnerDeletion}`, owner)
 }
+
+const owners = new Repeated<OwnerReference>()
 
 export const isDeleting = ({ deletionTimestamp }: Metadata): boolean => deletionTimestamp !== undefined
 
@@ -114,9 +176,17 @@ export function parseIdentityKey(key: string): Identity | undefined {
 
 export function identityOf(shape: Shape): Identity {
   return {
-    apiGroup: textOf(shape, 'apiGroup') ?? '',
-    kind: requiredText(shape, 'kind'),
-    namespace: textOf(shape, 'namespace') ?? '',
+    apiGroup: shared(textOf(shape, 'apiGroup') ?? ''),
+    kind: shared(requiredText(shape, 'kind')),
+    namespace: shared(textOf(shape, 'namespace') ?? ''),
     name: requiredText(shape, 'name'),
   }
 }
+
+/** Of what many objects name (a pool): the same one for all of them. */
+export function sharedIdentityOf(shape: Shape): Identity {
+  const identity = identityOf(shape)
+  return identities.of(identityKey(identity), identity)
+}
+
+const identities = new Repeated<Identity>()

@@ -8,23 +8,29 @@ import { quoteText } from '../ip/malformed.ts'
 /** An object under inspection: its fields, where it stands, and where its faults go. */
 export interface Shape {
   readonly value: Readonly<Record<string, unknown>>
-  readonly path: string
+  /** Made into a path only when there is a fault: tens of thousands of objects are read at a start, and have none. */
+  readonly place: Place
   readonly faults: string[]
 }
+
+/** A text: the path to the whole. Otherwise the field, or the item of a list, of what stands elsewhere. */
+type Place = string | { readonly of: Place; readonly key: string | number }
 
 export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-export function shapeOf(value: unknown, path: string, faults: string[]): Shape {
-  if (isRecord(value)) return { value, path, faults }
-  if (value !== undefined && value !== null) faults.push(`${path} is ${kindOf(value)} where an object belongs`)
-  return { value: {}, path, faults }
+export function shapeOf(value: unknown, place: Place, faults: string[]): Shape {
+  if (isRecord(value)) return { value, place, faults }
+  if (value !== undefined && value !== null) faults.push(`${pathOf(place)} is ${kindOf(value)} where an object belongs`)
+  return { value: nothing, place, faults }
 }
+
+const nothing = {}
 
 /** A nested object; an absent one reads as empty, and its own readers say what is missing. */
 export const childOf = (shape: Shape, key: string): Shape =>
-  shapeOf(fieldOf(shape, key), pathTo(shape, key), shape.faults)
+  shapeOf(fieldOf(shape, key), { of: shape.place, key }, shape.faults)
 
 export const has = (shape: Shape, key: string): boolean => fieldOf(shape, key) !== undefined
 
@@ -70,7 +76,10 @@ export function textsOf(shape: Shape, key: string): readonly string[] {
 export function shapesOf(shape: Shape, key: string): readonly Shape[] {
   const value = fieldOf(shape, key)
   if (value === undefined) return []
-  if (Array.isArray(value)) return value.map((item, i) => shapeOf(item, `${pathTo(shape, key)}[${i}]`, shape.faults))
+  if (Array.isArray(value)) {
+    const list: Place = { of: shape.place, key }
+    return value.map((item, i) => shapeOf(item, { of: list, key: i }, shape.faults))
+  }
   shape.faults.push(`${pathTo(shape, key)} is ${kindOf(value)} where a list belongs`)
   return []
 }
@@ -78,10 +87,10 @@ export function shapesOf(shape: Shape, key: string): readonly Shape[] {
 /** A map of texts, such as labels. Look a key up with `ownText`: the keys are chosen by users. */
 export function textMapOf(shape: Shape, key: string): Readonly<Record<string, string>> {
   const value = fieldOf(shape, key)
-  if (value === undefined) return {}
+  if (value === undefined) return noTexts
   if (isRecord(value) && isTextMap(value)) return value
   shape.faults.push(`${pathTo(shape, key)} is not a map of texts`)
-  return {}
+  return noTexts
 }
 
 export function oneOf<const T extends string>(shape: Shape, key: string, allowed: readonly T[], otherwise: T): T {
@@ -98,16 +107,29 @@ export const ownText = (map: Readonly<Record<string, string>>, key: string): str
 
 export const malformedBy = (faults: readonly string[]): Malformed => ({ malformed: faults.join('; ') })
 
+const noTexts: Readonly<Record<string, string>> = {}
+
 function isTextMap(value: Readonly<Record<string, unknown>>): value is Readonly<Record<string, string>> {
-  return Object.values(value).every(item => typeof item === 'string')
+  for (const key in value) if (typeof value[key] !== 'string') return false
+  return true
 }
 
-/** Null reads as absent, as the API server has it. */
+/** Null reads as absent, as the API server has it. Own fields are looked for where an object has one of its own by birth. */
 function fieldOf({ value }: Shape, key: string): unknown {
-  return Object.hasOwn(value, key) ? (value[key] ?? undefined) : undefined
+  const found = value[key] ?? undefined
+  return found === undefined || found !== byBirth[key] || Object.hasOwn(value, key) ? found : undefined
 }
 
-const pathTo = ({ path }: Shape, key: string): string => (path === '' ? key : `${path}.${key}`)
+const byBirth = Object.prototype as unknown as Readonly<Record<string, unknown>>
+
+const pathTo = ({ place }: Shape, key: string): string => pathOf({ of: place, key })
+
+function pathOf(place: Place): string {
+  if (typeof place === 'string') return place
+  const path = pathOf(place.of)
+  if (typeof place.key === 'number') return `${path}[${place.key}]`
+  return path === '' ? place.key : `${path}.${place.key}`
+}
 
 function kindOf(value: unknown): string {
   if (typeof value === 'string') return quoteText(value)

@@ -43,6 +43,16 @@ export const spaceNameAdvice =
 
 /** Whether a hold may be in it: also the own space of a namespace, which is given and never asked for by this text. */
 export function isSpace(text: string): boolean {
+  // One is asked about for every hold in it.
+  if (text === lastSpace) return true
+  if (!isWellFormed(text)) return false
+  lastSpace = text
+  return true
+}
+
+let lastSpace: string | undefined
+
+function isWellFormed(text: string): boolean {
   if (isSpaceName(text)) return true
   const slash = text.indexOf('/')
   return slash !== -1 && isLabel(text.slice(0, slash)) && isClusterSpace(text.slice(slash + 1))

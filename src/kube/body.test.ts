@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hasLongNumber, parseBody } from './body.ts'
+import { hasLongNumber, parseBody, withoutManagers } from './body.ts'
 
 test('sixteen digits in a row are found wherever they stand', () => {
   const piece = fc.oneof(fc.stringMatching(/^[a-z":, ]{0,20}$/), fc.stringMatching(/^[0-9]{1,20}$/))
@@ -14,4 +14,27 @@ test('sixteen digits in a row are found wherever they stand', () => {
 
 test('an integer beyond 2^53 stays exact', () => {
   expect(parseBody('{"a":9007199254740993,"b":1}')).toEqual({ a: 9007199254740993n, b: 1 })
+})
+
+test('managedFields are cut out of a text wherever they stand, and nothing else changes', () => {
+  const managers = fc.array(fc.jsonValue({ stringUnit: 'binary' }), { maxLength: 3 })
+  const rest = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }))
+  fc.assert(
+    fc.property(rest, rest, fc.option(managers), (before, after, list) => {
+      const metadata = { ...before, ...(list !== null && { managedFields: list }), ...after }
+      const object = { kind: '"managedFields":[', metadata, items: [{ metadata }] }
+      const { managedFields: _, ...kept } = metadata as Record<string, unknown>
+      const isList = Array.isArray(metadata.managedFields)
+      const expected = isList ? { ...object, metadata: kept, items: [{ metadata: kept }] } : object
+      expect(JSON.parse(withoutManagers(JSON.stringify(object)))).toEqual(JSON.parse(JSON.stringify(expected)))
+    }),
+  )
+})
+
+test('a text that ends within its managedFields is not made readable', () => {
+  const whole = '{"metadata":{"managedFields":[{"manager":"a]\\"]"}],"name":"x"}}'
+  expect(withoutManagers(whole)).toBe('{"metadata":{"name":"x"}}')
+  for (let end = 1; end < whole.length; end++) {
+    expect(() => JSON.parse(withoutManagers(whole.slice(0, end)))).toThrow()
+  }
 })

@@ -1,9 +1,12 @@
 // Bodies as text. Integers of 64 bits stay exact: the quick parser is used unless a number may be too long for it.
+// `managedFields` are half of a list's bytes and no caller reads them: they are cut out before anything is made of them.
 
 import { parseJSON, stringify } from '../json.ts'
 
 /** So many digits in a row may be an integer that a JavaScript number cannot hold. */
 const longDigits = 16
+
+const [quote, backslash, openingBracket, closingBracket] = [0x22, 0x5c, 0x5b, 0x5d]
 
 export function parseBody(text: string): unknown {
   return hasLongNumber(text) ? parseJSON(text).value : JSON.parse(text)
@@ -25,6 +28,47 @@ export function hasLongNumber(text: string): boolean {
 function isDigit(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   return code >= 0x30 && code <= 0x39
+}
+
+/** Text in a JSON text has its quotes escaped, so this is found where a field of this name begins, and nowhere else. */
+const managersField = '"managedFields":['
+
+/** The same text without the lists of this name. A text that ends within one is left as it is, for the parser to refuse. */
+export function withoutManagers(text: string): string {
+  let at = text.indexOf(managersField)
+  if (at === -1) return text
+  let kept = ''
+  let from = 0
+  for (; at !== -1; at = text.indexOf(managersField, from)) {
+    const end = endOfList(text, at + managersField.length)
+    // With the comma that followed it; the last field of an object takes the one before it along.
+    const isLast = text[end] !== ','
+    kept += text.slice(from, isLast && text[at - 1] === ',' ? at - 1 : at)
+    from = isLast ? end : end + 1
+  }
+  return kept + text.slice(from)
+}
+
+/** Where a list ends, of which everything up to `at` was read. */
+function endOfList(text: string, at: number): number {
+  let depth = 1
+  for (let i = at; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code === quote) i = endOfText(text, i + 1)
+    else if (code === openingBracket) depth++
+    else if (code === closingBracket && --depth === 0) return i + 1
+  }
+  return text.length
+}
+
+/** Where the quote is that ends a text: one with an even number of backslashes before it. */
+function endOfText(text: string, at: number): number {
+  for (let end = text.indexOf('"', at); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (text.charCodeAt(before - 1) === backslash) before--
+    if ((end - before) % 2 === 0) return end
+  }
+  return text.length
 }
 
 export function printBody(value: unknown): string {

@@ -97,13 +97,6 @@ describe('a cache', () => {
     expect(cache.get('box/a')?.metadata.uid).toBe('new')
   })
 
-  test('drops managedFields', () => {
-    const { cache } = aCache()
-    const { metadata } = aToy('a', 1)
-    cache.put({ metadata: { ...metadata, managedFields: [{ manager: 'kubectl' }] } as Toy['metadata'] })
-    expect(cache.get('box/a')).toEqual({ metadata })
-  })
-
   test('learns from an answer at once, keeps it through an older list, and drops the same from the stream', () => {
     const { cache, changes } = aCache()
     cache.replace([], '5')

@@ -28,7 +28,7 @@ export type IndexFunction<T> = (object: T) => readonly string[]
 export interface CacheOptions<T, I extends string> {
   /**
    * What of an object stays: applied to each one that comes in, before it is indexed or published, also while a list is still
-   * being read. Readers see nothing else, so it must keep what they read. Without it, all stays but `managedFields`.
+   * being read. Readers see nothing else, so it must keep what they read. Without it, all stays.
    *
    *   keep: ({ metadata, status }: Pod): Pod => ({ metadata: keyMetadata(metadata), status: { podIP: status?.podIP } })
    *
@@ -59,7 +59,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   #hasSynced = false
   #version = ''
 
-  constructor({ keep = trim, indexes, isFrozen = false, onError = () => {} }: CacheOptions<T, I> = {}) {
+  constructor({ keep = object => object, indexes, isFrozen = false, onError = () => {} }: CacheOptions<T, I> = {}) {
     const entries = Object.entries<IndexFunction<T>>(indexes ?? {})
     this.#keep = keep
     this.#indexes = new Map(entries.map(([name, of]) => [name, { of, found: new CacheIndex<T>() }]))
@@ -279,13 +279,6 @@ export class Cache<T extends KubeObject, I extends string = never> {
       }
     }
   }
-}
-
-/** `managedFields` are of no use to a reader and are half of the bytes. */
-function trim<T extends KubeObject>(object: T): T {
-  if (!('managedFields' in object.metadata)) return object
-  const { managedFields: _, ...metadata } = object.metadata
-  return { ...object, metadata }
 }
 
 function deepFreeze(root: object): void {

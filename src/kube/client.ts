@@ -2,12 +2,14 @@
 // caller that decided on a write also decides what its refusal means. What does not succeed is an `ApiError` with a reason
 // from a closed list; that an object is absent is a value where it is an ordinary answer (`get`, `delete`).
 //
+// Objects are answered without their `managedFields`. An update that lacks them leaves them as they are.
+//
 // I14: a patch or delete carries the uid and version it was decided on, given in its last argument.
 
 import type { Clock } from '../runtime/clock.ts'
 import { Cancelled } from '../runtime/retry-policy.ts'
 import { ApiError, toApiError, toStreamError } from './api-error.ts'
-import { parseBody, printBody } from './body.ts'
+import { parseBody, printBody, withoutManagers } from './body.ts'
 import { readLines } from './lines.ts'
 import type { ClientMetrics } from './metrics.ts'
 import { type Kind, type KubeObject, nameOfKind, type ObjectRef, refOf } from './object.ts'
@@ -491,7 +493,7 @@ function readObject(response: WireResponse, call: Call): unknown {
 
 function tryParse(text: string): unknown {
   try {
-    return parseBody(text)
+    return parseBody(withoutManagers(text))
   } catch {
     return undefined
   }

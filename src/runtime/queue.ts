@@ -92,6 +92,7 @@ export class WorkQueue {
   #isStopped = false
   #isPumpDue = false
   #passesThisTurn = 0
+  #moment: number | undefined
   #onIdle: (() => void)[] = []
 
   constructor(options: QueueOptions) {
@@ -188,7 +189,7 @@ export class WorkQueue {
   #makeReady(item: Item): void {
     if (item.state === 'ready') return
     item.state = 'ready'
-    item.readySinceMs = this.#options.clock.monotonicMs()
+    item.readySinceMs = this.#momentMs()
     const group = this.#options.groupOf?.(item.key) ?? ''
     let waiting = this.#groups.get(group)
     if (waiting === undefined) {
@@ -199,6 +200,17 @@ export class WorkQueue {
     waiting.push(item)
     this.#ready++
     this.#pumpSoon()
+  }
+
+  /** The time, asked for once for all that happens without a wait in between: after a start, that is a key for every object. */
+  #momentMs(): number {
+    if (this.#moment === undefined) {
+      this.#moment = this.#options.clock.monotonicMs()
+      void settled.then(() => {
+        this.#moment = undefined
+      })
+    }
+    return this.#moment
   }
 
   /** Marks come in bursts, in the middle of a change to a cache: passes begin after it. */
@@ -273,7 +285,7 @@ export class WorkQueue {
   }
 
   #begin(item: Item): void {
-    const nowMs = this.#options.clock.monotonicMs()
+    const nowMs = this.#momentMs()
     item.state = 'running'
     item.isMarked = false
     item.ownAtMs = undefined

@@ -15,7 +15,6 @@ const claim = (name: string, spec: unknown = { poolRef: { apiGroup: 'ipam', kind
     annotations: { 'mooring.dev/address': '10.0.0.1', [deleteForMoveAnnotation]: '', note: 'x'.repeat(1_000) },
     finalizers: ['theirs', 'ours'],
     ownerReferences: [{ apiVersion: 'v1', kind: 'Machine', name: 'm', uid: 'm', controller: true }],
-    managedFields: [{ manager: 'kubectl' }],
   },
   spec,
   status: { conditions: [{ type: 'Ready', status: 'True', reason: 'AddressAllocated', message: 'here' }] },
@@ -36,7 +35,7 @@ test('a claim in the cache is what its readers read of it, and nothing else', ()
       annotations: { [deleteForMoveAnnotation]: '' },
     },
   })
-  expect(JSON.stringify(kept)).not.toMatch(/kubectl|xxx|web/)
+  expect(JSON.stringify(kept)).not.toMatch(/xxx|web/)
 })
 
 test('claims of one pool share what is the same in each', () => {
@@ -46,7 +45,6 @@ test('claims of one pool share what is the same in each', () => {
   expect(one.metadata.finalizers).toBe(other.metadata.finalizers)
 })
 
-test('a claim that cannot be read stays as it came, without its managers', () => {
-  const { managedFields: _, ...metadata } = claim('a', 'nonsense').metadata
-  expect(keepClaim(claim('a', 'nonsense'))).toEqual({ ...claim('a', 'nonsense'), metadata })
+test('a claim that cannot be read stays as it came', () => {
+  expect(keepClaim(claim('a', 'nonsense'))).toEqual(claim('a', 'nonsense'))
 })

@@ -7,28 +7,9 @@ import type { Pool } from '../../api/pool.ts'
 import { toPool } from '../../api/to-pool.ts'
 import type { Malformed } from '../../ip/malformed.ts'
 import type { KubeObject } from '../../kube/object.ts'
-import { isParsed, once, reader, shared, slimClaimReference, slimIdentity, slimMetadata } from './kept.ts'
+import { once, reader } from './kept.ts'
 
-const holdReader = reader<Hold>(parseHold, (hold, apiVersion, kind) => ({
-  [isParsed]: true,
-  apiVersion,
-  kind,
-  metadata: slimMetadata(hold.metadata),
-  space: shared(hold.space),
-  ip: hold.ip,
-  bits: hold.bits,
-  pool: slimIdentity(hold.pool),
-  claim: slimClaimReference(hold.claim),
-  owner: hold.owner,
-  address: hold.address,
-  ...(hold.mac !== undefined && { mac: hold.mac }),
-  state: hold.state,
-  since: shared(hold.since),
-  until: hold.until,
-  heldSince: hold.heldSince === hold.since ? shared(hold.since) : hold.heldSince,
-}))
-
-export const { of: holdOf, keep: keepHold } = holdReader
+export const { of: holdOf, keep: keepHold } = reader<Hold>(parseHold)
 export const macHoldOf: (object: object) => MACHold | Malformed = once(parseMACHold)
 export const poolOf: (object: object) => Pool | Malformed = once(toPool)
 

@@ -16,3 +16,17 @@ export class Repeated<T> {
     return value
   }
 }
+
+const texts = new Repeated<string>()
+const lists = new Repeated<readonly string[]>()
+
+export const shared = (text: string): string => texts.of(text, text)
+
+export const sharedList = (list: readonly string[]): readonly string[] => {
+  if (list.length === 0) return none
+  const [first = ''] = list
+  // No text of such a list (finalizers) has a blank.
+  return lists.of(list.length === 1 ? first : list.join(' '), list)
+}
+
+const none: readonly never[] = []
