@@ -78,7 +78,7 @@ export async function startProvider({ program, args, env, log, readyURL }: Provi
       child.kill('SIGKILL')
       throw new Error(`${program} was not ready within ${readyWithinMs / 1000} s:\n${lastLines(said())}`)
     }
-    await delay(50)
+    await delay(200)
   }
   return {
     pid: child.pid ?? 0,

@@ -12,13 +12,18 @@ import { CacheIndex } from './cache-index.ts'
 import { isOlder, type KubeObject, keyOf } from './object.ts'
 
 /** Old alone: deleted. New alone: added. Both: changed, and of the same uid. */
-export type Change<T> =
+export type Change<T> = Sides<T> & {
+  /** The key of the object: the same text that the cache has it under. */
+  readonly key: string
+}
+
+type Sides<T> =
   | { readonly old: T; readonly new?: undefined }
   | { readonly old?: undefined; readonly new: T }
   | { readonly old: T; readonly new: T }
 
 /** Whether it came, went, or has another spec; what its controllers and owners write elsewhere is none. */
-export function isSpecChange({ old, new: next }: Change<KubeObject>): boolean {
+export function isSpecChange({ old, new: next }: Sides<KubeObject>): boolean {
   return old === undefined || next === undefined || old.metadata.generation !== next.metadata.generation
 }
 
@@ -124,8 +129,9 @@ export class Cache<T extends KubeObject, I extends string = never> {
     const gone = new Set(this.#objects.keys())
     this.#unlearned.clear()
     for (const item of items) {
-      gone.delete(keyOf(item))
-      this.#put(item, changes)
+      const key = keyOf(item)
+      gone.delete(key)
+      this.#put(key, item, changes)
     }
     for (const key of gone) {
       // What was learned beyond the list's version is not in it, and not gone.
@@ -145,7 +151,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
     const isPassed = !isOlder(this.#version, object.metadata.resourceVersion ?? '')
     if (isPassed && !this.#unlearned.has(keyOf(object))) return
     const changes: Change<T>[] = []
-    this.#put(object, changes)
+    this.#put(keyOf(object), object, changes)
     this.#publish(changes)
   }
 
@@ -177,7 +183,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   /** The reflector's: one object came or changed. */
   put(object: T): void {
     const changes: Change<T>[] = []
-    if (!this.#isUnlearned(object)) this.#put(object, changes)
+    if (!this.#isUnlearned(object)) this.#put(keyOf(object), object, changes)
     this.#advance(object)
     this.#publish(changes)
   }
@@ -213,13 +219,12 @@ export class Cache<T extends KubeObject, I extends string = never> {
     return last?.uid === metadata.uid && !isOlder(last?.resourceVersion ?? '', metadata.resourceVersion ?? '')
   }
 
-  #put(whole: T, changes: Change<T>[]): void {
+  #put(key: string, whole: T, changes: Change<T>[]): void {
     const object = this.#keep(whole)
-    const key = keyOf(object)
     const old = this.#objects.get(key)
     if (old === undefined) {
       this.#store(key, object)
-      changes.push({ new: object })
+      changes.push({ key, old: undefined, new: object })
       return
     }
     if (!isOlder(old.metadata.resourceVersion ?? '', object.metadata.resourceVersion ?? '')) return
@@ -227,12 +232,12 @@ export class Cache<T extends KubeObject, I extends string = never> {
       // Deleted and made again between two events: two facts, not a change of one object.
       this.#remove(key, changes)
       this.#store(key, object)
-      changes.push({ new: object })
+      changes.push({ key, old: undefined, new: object })
       return
     }
     this.#unindex(key, old)
     this.#store(key, object)
-    changes.push({ old, new: object })
+    changes.push({ key, old, new: object })
   }
 
   #store(key: string, object: T): void {
@@ -249,7 +254,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
     if (old === undefined) return
     this.#unindex(key, old)
     this.#objects.delete(key)
-    changes.push({ old })
+    changes.push({ key, old, new: undefined })
   }
 
   #unindex(key: string, object: T): void {

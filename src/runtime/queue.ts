@@ -83,6 +83,10 @@ interface Item {
 export class WorkQueue {
   readonly #options: QueueOptions
   readonly #items = new Map<string, Item>()
+  /** Marked before the first start: a key for every object, nearly all of which are settled. */
+  readonly #early = new Set<string>()
+  #earlySinceMs: number | undefined
+  #hasBegun = false
   /** Groups with ready keys, in the order of their turns. */
   readonly #groups = new Map<string, Fifo<Item>>()
   #turns: Fifo<string> = new Fifo()
@@ -102,6 +106,11 @@ export class WorkQueue {
   /** The key is looked at as soon as there is room. */
   mark(key: string): void {
     if (this.#isStopped) return
+    if (!this.#hasBegun && !this.#items.has(key)) {
+      this.#early.add(key)
+      this.#earlySinceMs ??= this.#options.clock.monotonicMs()
+      return
+    }
     const item = this.#item(key)
     if (item.state === 'running') {
       item.isMarked = true
@@ -123,6 +132,7 @@ export class WorkQueue {
 
   start(): void {
     this.#isStarted = true
+    this.#hasBegun = true
     this.#pumpSoon()
   }
 
@@ -136,6 +146,7 @@ export class WorkQueue {
     this.#isStopped = true
     for (const item of this.#items.values()) item.cancelTimer?.()
     this.#items.clear()
+    this.#early.clear()
     this.#groups.clear()
     this.#turns = new Fifo()
     this.#ready = 0
@@ -145,7 +156,7 @@ export class WorkQueue {
 
   /** Keys that are ready and wait for room. */
   get depth(): number {
-    return this.#ready
+    return this.#ready + this.#early.size
   }
 
   get running(): number {
@@ -154,13 +165,13 @@ export class WorkQueue {
 
   /** Keys known in any state: ready, running or waiting for their time. */
   get size(): number {
-    return this.#items.size
+    return this.#items.size + this.#early.size
   }
 
   /** How long the key that has been ready for longest has waited. Looks at every key, so not for every pass. */
   oldestMs(): number {
     const nowMs = this.#options.clock.monotonicMs()
-    let oldest = 0
+    let oldest = this.#early.size === 0 ? 0 : nowMs - (this.#earlySinceMs ?? nowMs)
     for (const item of this.#items.values()) {
       if (item.state === 'ready') oldest = Math.max(oldest, nowMs - item.readySinceMs)
     }
@@ -233,6 +244,7 @@ export class WorkQueue {
   }
 
   #pump(): void {
+    this.#sortEarly()
     while (this.#isStarted && this.#running < this.#options.concurrency) {
       const item = this.#take()
       if (item === undefined) break
@@ -241,6 +253,17 @@ export class WorkQueue {
       else void this.#work(item)
       // Keys that are settled take no room, and may be many: the network gets its turn between them too.
       if (this.#passesThisTurn >= passesPerTurnMax) return this.#pumpSoon()
+    }
+  }
+
+  /** What was marked early and is settled takes no room at all. */
+  #sortEarly(): void {
+    for (const key of this.#early) {
+      if (!this.#isStarted) return
+      if (this.#passesThisTurn >= passesPerTurnMax) return this.#pumpSoon()
+      this.#early.delete(key)
+      this.#passesThisTurn++
+      if (!this.#isSettled(key)) this.mark(key)
     }
   }
 

@@ -17,12 +17,12 @@ type Seen = Pick<Caches, 'berths' | 'networks'>
 
 export function followShown({ berths, networks }: Seen, ledger: Ledger, sources: Sources): void {
   networks.subscribe(change => offer(change, sources))
-  berths.subscribe(change => showChoice(change, ledger, sources))
+  berths.subscribe(({ key, new: object }) => showChoice(key, object, ledger, sources))
   // A berth that came before its network shows from now on.
   networks.subscribe(({ new: network }) => {
     if (network === undefined) return
     const key = identityKey(networkNamed(network.metadata.name ?? ''))
-    for (const object of berths.byIndex('network', key)) showChoice({ new: object }, ledger, sources)
+    for (const object of berths.byIndex('network', key)) showChoice(keyOf(object), object, ledger, sources)
   })
 }
 
@@ -33,9 +33,8 @@ function offer({ old, new: next }: Change<KubeObject>, sources: Sources): void {
 }
 
 /** Each address of the choice is shown as a part of its own. */
-function showChoice({ old, new: next }: Change<KubeObject>, ledger: Ledger, sources: Sources): void {
-  const key = keyOf((next ?? old) as KubeObject)
-  const berth = next && berthOf(next)
+function showChoice(key: string, object: KubeObject | undefined, ledger: Ledger, sources: Sources): void {
+  const berth = object && berthOf(object)
   for (const part of ['v4', 'v6'] as const) {
     const by = { ...berthNamed(key), part }
     const choice = berth === undefined || isMalformed(berth) || isMalformed(berth.choice) ? undefined : berth.choice

@@ -96,9 +96,9 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
     for (const claim of known) if (isUnserved(claim)) world.leftAlone.set(keyOf(claim), recordedBefore)
     markOldestFirst(known, binding)
   })
-  caches.reports.subscribe(change => binding.mark(keyOf(change.new ?? change.old)))
+  caches.reports.subscribe(change => binding.mark(change.key))
   caches.clusters.subscribe(change => {
-    for (const claim of caches.claims.byIndex('cluster', keyOf(change.new ?? change.old))) binding.mark(keyOf(claim))
+    for (const claim of caches.claims.byIndex('cluster', change.key)) binding.mark(keyOf(claim))
   })
   onHoldsOf(caches, claims, key => binding.mark(key))
   sources.subscribe(change => onPool(world, change, binding))
@@ -117,7 +117,7 @@ function onClaim(
   const { uid = '', creationTimestamp } = object.metadata
   if (change.old === undefined && isUnserved(object)) metrics?.claimSeen(uid, creationTimestamp ?? '')
   if (change.new === undefined) metrics?.claimGone(uid)
-  if (caches.claims.hasSynced) binding.mark(keyOf(object))
+  if (caches.claims.hasSynced) binding.mark(change.key)
 }
 
 function onPool({ caches }: Kept, { key, old, new: next }: SourceChange, binding: RunningReconciler): void {

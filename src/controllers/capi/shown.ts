@@ -4,10 +4,9 @@
 import type { IPAddress } from '../../api/ip-address.ts'
 import { type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
 import type { Identity } from '../../api/object.ts'
-import { parseIP } from '../../ip/address.ts'
+import { bitsOf, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import type { Change } from '../../kube/cache.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
 import { readable } from '../office/kept.ts'
 import type { Ledger, Showing, ShownBy } from '../office/ledger.ts'
@@ -30,13 +29,13 @@ interface Seen extends Pick<Caches, 'claims' | 'reports' | 'pools'> {
 export function followShown(seen: Seen, ledger: Ledger): void {
   const { claims, reports, sources } = seen
   ledger.judgeBound('IPAddress', key => isBound(seen, key))
-  reports.subscribe(change => showReport(seen, ledger, change))
-  claims.subscribe(change => showChoice(seen, ledger, change))
+  reports.subscribe(({ key, new: object }) => showReport(seen, ledger, key, object))
+  claims.subscribe(({ key, new: object }) => showChoice(seen, ledger, key, object))
   // Addresses that came before their pool show from now on, and so do those of a pool that was let into a space.
   sources.subscribe(({ key, new: pool, isChanged }) => {
     if (pool === undefined || !isChanged) return
-    for (const object of reports.byIndex('pool', key)) showReport(seen, ledger, { new: object })
-    for (const object of claims.byIndex('pool', key)) showChoice(seen, ledger, { new: object })
+    for (const object of reports.byIndex('pool', key)) showReport(seen, ledger, keyOf(object), object)
+    for (const object of claims.byIndex('pool', key)) showChoice(seen, ledger, keyOf(object), object)
   })
 }
 
@@ -48,27 +47,31 @@ export function isBound({ claims, reports }: Pick<Caches, 'claims' | 'reports'>,
   return report.metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid)
 }
 
-function showReport(seen: Seen, ledger: Ledger, change: Change<KubeObject>): void {
-  const key = keyOf(change.new ?? change.old)
-  const report = readable<IPAddress>(change.new, reportOf)
+function showReport(seen: Seen, ledger: Ledger, key: string, object: KubeObject | undefined): void {
+  const report = readable<IPAddress>(object, reportOf)
   const pool = report && poolOfReport(report)
   if (report === undefined || pool === undefined) return ledger.hide(reportNamed(key), 'report')
-  const { namespace } = report.metadata
   const place = placeOf(report.address, pool, seen)
-  ledger.show({ by: reportNamed(key), as: 'report', namespace, ...place })
+  ledger.show(showing(reportNamed(key), 'report', report.metadata.namespace, place))
 }
 
-function showChoice(seen: Seen, ledger: Ledger, change: Change<KubeObject>): void {
-  const key = keyOf(change.new ?? change.old)
-  const claim = readable<IPAddressClaim>(change.new, claimOf)
+function showChoice(seen: Seen, ledger: Ledger, key: string, object: KubeObject | undefined): void {
+  const claim = readable<IPAddressClaim>(object, claimOf)
   const pool = claim && poolOfClaim(claim)
   if (claim?.choice === undefined || pool === undefined) return ledger.hide(claimNamed(key), 'choice')
-  const { namespace } = claim.metadata
-  ledger.show({ by: claimNamed(key), as: 'choice', namespace, ...placeOf(claim.choice, pool, seen) })
+  const place = placeOf(claim.choice, pool, seen)
+  ledger.show(showing(claimNamed(key), 'choice', claim.metadata.namespace, place))
+}
+
+type PlaceShown = Pick<Showing, 'pool' | 'space' | 'ip' | 'bits'>
+
+/** Written out: there are two of every address that is taken. */
+function showing(by: ShownBy, as: Showing['as'], namespace: string, { pool, space, ip, bits }: PlaceShown): Showing {
+  return { by, as, pool, space, ip, bits, namespace }
 }
 
 /** Where in the ledger the address lies. */
-function placeOf(address: string, identity: Identity, seen: Seen): Pick<Showing, 'pool' | 'space' | 'ip' | 'bits'> {
+function placeOf(address: string, identity: Identity, seen: Seen): PlaceShown {
   const pool = findPool(seen, identity)
   const ip = parseIP(address)
   // What a tenant shows in a space that is not offered to its namespace keeps no address from those that are in it.
@@ -77,5 +80,5 @@ function placeOf(address: string, identity: Identity, seen: Seen): Pick<Showing,
   if (pool === undefined || isMalformed(ip) || ip.family !== pool.family)
     return { pool: identity, space: '', ip: undefined, bits: 0 }
   const { space, bits } = pool
-  return { pool: pool.identity, space, ip: firstIP({ ip, bits }), bits }
+  return { pool: pool.identity, space, ip: bits === bitsOf(ip.family) ? ip : firstIP({ ip, bits }), bits }
 }

@@ -134,7 +134,7 @@ export function openOffice(parts: OfficeParts): Office {
       }),
     )
     cache.subscribe(change => {
-      if (change.new !== undefined) reclaim.mark(keyOf(change.new))
+      if (change.new !== undefined) reclaim.mark(change.key)
     })
     return reclaim
   }
@@ -158,7 +158,7 @@ export function openOffice(parts: OfficeParts): Office {
     const source = (next ?? old)?.identity
     for (const one of new Set([key, source === undefined ? key : identityKey(source)])) waiting.poolChanged(one)
   })
-  views.namespaces.subscribe(change => waiting.namespaceChanged(keyOf(change.new ?? change.old)))
+  views.namespaces.subscribe(change => waiting.namespaceChanged(change.key))
 
   const follow = (kind: Kind, cache: Cache<KubeObject>) => {
     caches.set(keyOfKind(kind), cache)

@@ -53,7 +53,7 @@ export class Sources {
     for (const cache of views.pools.values()) cache.subscribe(change => this.#followPool(change))
     // By its labels a space may be offered to it, or no longer.
     views.namespaces.subscribe(change => {
-      const namespace = keyOf(change.new ?? change.old)
+      const namespace = change.key
       for (const asking of this.#asking.values()) this.#judgeAgain(asking, namespace)
     })
   }

@@ -6,7 +6,7 @@ import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { Cache } from '../../kube/cache.ts'
-import { type Kind, type KubeObject, keyOf, keyOfRef } from '../../kube/object.ts'
+import { type Kind, type KubeObject, keyOfRef } from '../../kube/object.ts'
 import { pools as poolKinds } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
 import { holdOf, keepHold, keepNamespace, macHoldOf, poolOf } from './parsed.ts'
@@ -42,7 +42,7 @@ export function createViews(isFrozen = false): Views {
 /** Keeps the ledger equal to the holds in the cache. One that can no longer be read stays what it was. */
 export function followHolds({ holds }: Pick<Views, 'holds'>, ledger: Ledger): void {
   holds.subscribe(change => {
-    if (change.new === undefined) return ledger.removeHold(keyOf(change.old))
+    if (change.new === undefined) return ledger.removeHold(change.key)
     const hold = holdOf(change.new)
     if (!isMalformed(hold)) ledger.putHold(hold)
   })
