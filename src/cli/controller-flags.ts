@@ -67,6 +67,7 @@ export const flags: readonly Flag[] = [
     about: 'serve only claims and pools of this namespace',
     default: '',
     shown: 'every one',
+    parse: text => parseNamespace('--namespace', text),
   },
   {
     flag: '--watch-filter <value>',
@@ -78,6 +79,7 @@ export const flags: readonly Flag[] = [
   {
     flag: '--leader-elect-namespace <namespace>',
     about: 'where the lease is kept (default: the namespace of the pod)',
+    parse: text => parseNamespace('--leader-elect-namespace', text),
   },
   duration('--leader-elect-lease-duration', 'after so long without renewal another replica takes over', '15s'),
   duration('--leader-elect-renew-deadline', 'after so long without renewal the leader ends', '10s'),
@@ -211,6 +213,12 @@ function parsePort(name: string, text: string): number {
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
   throw wrong(name, text, 'a port', `${name} 9443`)
+}
+
+/** Empty stands for the default, as where a manifest leaves it to a variable. */
+export function parseNamespace(name: string, text: string): string {
+  if (text === '' || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) return text
+  throw wrong(name, text, 'the name of a namespace', `${name} default`)
 }
 
 function oneOf<T extends string>(name: string, text: string, known: readonly T[]): T {
