@@ -1,12 +1,13 @@
 // `mooring backup`: everything needed to stand up the same API again, in a directory of its own. While Mooring runs, the
 // running process is asked, because it alone may read its data; otherwise the data is opened here.
 
-import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Agent, request } from 'undici'
-import { parse } from 'yaml'
 import { copyPrivate, NotPrivateError } from '../files/private.ts'
+import { type Connection, fromKubeconfig } from '../kube/kubeconfig.ts'
 import { type Store, StoreInUseError } from '../store/store.ts'
+import { readFile, toFailure } from './connect.ts'
 import { isThereAt, makePrivateDirectory, refuseOpen } from './directory.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { openData } from './open-data.ts'
@@ -79,7 +80,8 @@ export function notWritten(target: string, cause: unknown): unknown {
 }
 
 async function askRunning(target: string, kubeconfig: string): Promise<BackupReport> {
-  const { server, ca, cert, key } = await readKubeconfig(kubeconfig)
+  const { server, ca, clientCertificate } = readKubeconfig(kubeconfig)
+  const { certificate: cert, key } = clientCertificate ?? {}
   const dispatcher = new Agent({ connect: { ca, cert, key } })
   try {
     const answer = await request(`${server}${backupPath}`, {
@@ -95,27 +97,21 @@ async function askRunning(target: string, kubeconfig: string): Promise<BackupRep
       body.message ?? `the server answered ${answer.statusCode}`,
       'Nothing was written.',
     )
+  } catch (cause) {
+    if (!isErrno(cause)) throw cause
+    const what = `the server ${server}, which works on the data, does not answer: ${cause.message || cause.code}`
+    throw new Failure(exitCodes.environment, what, `Name its kubeconfig with --kubeconfig; this was ${kubeconfig}.`, {
+      cause,
+    })
   } finally {
     await dispatcher.close()
   }
 }
 
-async function readKubeconfig(file: string) {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    const advice = 'Name the file with --kubeconfig; `mooring up` prints where it is.'
-    throw new Failure(exitCodes.environment, `the kubeconfig ${file} cannot be read`, advice, { cause })
-  })
-  const config = parse(text) as {
-    clusters: [{ cluster: { server: string; 'certificate-authority-data': string } }]
-    users: [{ user: { 'client-certificate-data': string; 'client-key-data': string } }]
-  }
-  const [{ cluster }] = config.clusters
-  const [{ user }] = config.users
-  const decode = (base64: string) => Buffer.from(base64, 'base64').toString('utf8')
-  return {
-    server: cluster.server,
-    ca: decode(cluster['certificate-authority-data']),
-    cert: decode(user['client-certificate-data']),
-    key: decode(user['client-key-data']),
+function readKubeconfig(file: string): Connection {
+  try {
+    return fromKubeconfig({ env: {}, home: '', readFile }, { kubeconfig: file })
+  } catch (error) {
+    throw toFailure(error, 'Name the file with --kubeconfig; `mooring up` prints where it is.')
   }
 }
