@@ -7,6 +7,7 @@ import { Agent, request } from 'undici'
 import { copyPrivate, NotPrivateError } from '../files/private.ts'
 import { type Connection, fromKubeconfig } from '../kube/kubeconfig.ts'
 import { type Store, StoreInUseError } from '../store/store.ts'
+import { describeError } from '../telemetry/log.ts'
 import { readFile, toFailure } from './connect.ts'
 import { isThereAt, makePrivateDirectory, refuseOpen } from './directory.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
@@ -55,7 +56,10 @@ export async function writeBackup(store: Store, data: string, target: string): P
   }
   try {
     const { revision } = store
-    await store.backup(join(target, 'store'))
+    await store.backup(join(target, 'store')).catch((cause: unknown) => {
+      // LMDB tells in words alone that there is no room.
+      throw copyFailed(target, cause)
+    })
     await copyKeys(join(data, 'pki'), join(target, 'pki'))
     return { target, revision }
   } catch (error) {
@@ -74,9 +78,14 @@ export async function copyKeys(from: string, to: string): Promise<void> {
 /** A copy that fails is a matter of disks and modes, not of Mooring. */
 export function notWritten(target: string, cause: unknown): unknown {
   if (cause instanceof NotPrivateError) return refuseOpen(cause)
-  if (!isErrno(cause)) return cause
+  return isErrno(cause) ? copyFailed(target, cause) : cause
+}
+
+function copyFailed(target: string, cause: unknown): Failure {
   const advice = 'Nothing is left of it. Make room, or name another directory.'
-  return new Failure(exitCodes.environment, `${target} could not be written: ${cause.message}`, advice, { cause })
+  return new Failure(exitCodes.environment, `${target} could not be written: ${describeError(cause)}`, advice, {
+    cause,
+  })
 }
 
 async function askRunning(target: string, kubeconfig: string): Promise<BackupReport> {

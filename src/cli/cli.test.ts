@@ -386,6 +386,7 @@ describe('mooring controller', () => {
 
   test.each([
     [['--leader-elct'], '(Did you mean --leader-elect?)'],
+    [['--kubeconfig='], '--kubeconfig is empty'],
     [['--namespace', 'Bad Name'], '--namespace is "Bad Name", which is not the name of a namespace'],
     [['--leader-elect-namespace', 'a.b'], 'is "a.b", which is not the name of a namespace'],
     [['--desks', 'none'], '--desks does not know "none"'],

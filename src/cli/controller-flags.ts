@@ -7,6 +7,7 @@ import { type Command, Option } from 'commander'
 import type { Level } from '../telemetry/log.ts'
 import { deskNames, desksHelp } from './desks.ts'
 import { exitCodes, Failure } from './failure.ts'
+import { parseNamespace, parsePath } from './values.ts'
 
 export interface ControllerOptions {
   readonly kubeconfig?: string
@@ -54,6 +55,7 @@ export const flags: readonly Flag[] = [
   {
     flag: '--kubeconfig <file>',
     about: 'how to reach the cluster (default: the account of the pod, else what kubectl uses)',
+    parse: text => parsePath('--kubeconfig', text),
   },
   { flag: '--context <name>', about: 'the context of the kubeconfig' },
   {
@@ -213,12 +215,6 @@ function parsePort(name: string, text: string): number {
   const port = Number(text)
   if (/^\d{1,5}$/.test(text) && port <= 65_535) return port
   throw wrong(name, text, 'a port', `${name} 9443`)
-}
-
-/** Empty stands for the default, as where a manifest leaves it to a variable. */
-export function parseNamespace(name: string, text: string): string {
-  if (text === '' || /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text)) return text
-  throw wrong(name, text, 'the name of a namespace', `${name} default`)
 }
 
 function oneOf<T extends string>(name: string, text: string, known: readonly T[]): T {

@@ -5,10 +5,11 @@ import { mooringVersion } from '../apiserver/version.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
 import type { AdoptOptions } from './adopt.ts'
 import type { BackupOptions } from './backup.ts'
-import { addControllerFlags, parseNamespace, toControllerOptions } from './controller-flags.ts'
+import { addControllerFlags, toControllerOptions } from './controller-flags.ts'
 import { deskNames, desksHelp } from './desks.ts'
 import { exitCodes, Failure } from './failure.ts'
 import type { UpOptions } from './up.ts'
+import { parseNamespace, parsePath } from './values.ts'
 
 const program = new Command('mooring')
   .description('IP addresses for machines and virtual machines on Kubernetes.')
@@ -87,7 +88,7 @@ program
   .command('backup')
   .description('write a copy of all data and certificates, also while Mooring runs')
   .argument('<directory>', 'where to write it; must be absent or empty', text =>
-    notEmpty('the name of the directory', text),
+    parsePath('the name of the directory', text),
   )
   .addOption(path('--data <dir>', 'what to copy').default('.mooring'))
   .addOption(groupAccess())
@@ -101,7 +102,7 @@ program
 program
   .command('restore')
   .description('make a data directory from a backup')
-  .argument('<directory>', 'what `mooring backup` wrote', text => notEmpty('the name of the directory', text))
+  .argument('<directory>', 'what `mooring backup` wrote', text => parsePath('the name of the directory', text))
   .addOption(path('--data <dir>', 'the data directory to make; must be absent or empty').default('.mooring'))
   .action(async (directory: string, options: { data: string }) => {
     const { restore } = await import('./restore.ts')
@@ -112,13 +113,7 @@ program
 /** A flag that names a file or a directory. */
 function path(flag: string, about: string): Option {
   const [name = flag] = flag.split(' ')
-  return new Option(flag, about).argParser(text => notEmpty(name, text))
-}
-
-/** An empty text would be the current directory: it comes from a variable of a script that is not set. */
-function notEmpty(name: string, text: string): string {
-  if (text !== '') return text
-  throw new Failure(exitCodes.usage, `${name} is empty`, 'Write a path; for the current directory, write a dot.')
+  return new Option(flag, about).argParser(text => parsePath(name, text))
 }
 
 function groupAccess(): Option {
