@@ -100,8 +100,8 @@ describe('the command line', () => {
       const page = readFileSync(fileURLToPath(new URL('../../docs/reference/command-line.md', import.meta.url)), 'utf8')
       const [, section = ''] = page.split(new RegExp(`^## \`mooring ${name}\\b`, 'm'))
       const [about = ''] = section.split(/^## /m)
-      const rows = [...about.matchAll(/^\| `(?:-\w`, `)?(--[\w-]+)/gm)].map(([, flag]) => flag)
-      const flags = [...process.output().matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag]) => flag)
+      const rows = [...about.matchAll(/^\| `(?:-\w`, `)?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
+      const flags = [...process.output().matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
       expect(rows.toSorted()).toEqual(flags.filter(flag => flag !== '--help').toSorted())
     },
   )
