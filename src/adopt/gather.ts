@@ -101,3 +101,27 @@ export async function holderOfLease(client: Client, name: string, nowMs: number)
   })
   return held?.spec?.holderIdentity
 }
+
+interface WebhookRegistration extends KubeObject {
+  readonly webhooks?: readonly { readonly clientConfig?: { readonly url?: string } }[]
+}
+
+const registrations = defineKind<WebhookRegistration>({
+  group: 'admissionregistration.k8s.io',
+  versions: ['v1'],
+  plural: 'validatingwebhookconfigurations',
+  kind: 'ValidatingWebhookConfiguration',
+  namespaced: false,
+})
+
+/** By an address of their own: so `mooring up` registers its webhooks, and nothing else of ours does. */
+export async function servesWebhooksItself(client: Client): Promise<boolean> {
+  try {
+    const found = await client.get(registrations, { name: 'mooring-validating-webhook-configuration' })
+    return found?.webhooks?.some(({ clientConfig }) => clientConfig?.url !== undefined) ?? false
+  } catch (error) {
+    // In a cluster the user need not be allowed to look; the administrator of `mooring up` is.
+    if (isApiError(error, 'Forbidden')) return false
+    throw error
+  }
+}

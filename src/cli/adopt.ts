@@ -3,7 +3,7 @@
 
 import { stringify } from 'yaml'
 import { planReturn, removeTraces } from '../adopt/back.ts'
-import { gatherInCluster, gatherMetal3, holderOfLease } from '../adopt/gather.ts'
+import { gatherInCluster, gatherMetal3, holderOfLease, servesWebhooksItself } from '../adopt/gather.ts'
 import { forecast } from '../adopt/in-cluster.ts'
 import { keepAddresses } from '../adopt/keep.ts'
 import { metal3Lease } from '../adopt/metal3.ts'
@@ -12,6 +12,7 @@ import { countOutcomes, isRefused, type Verdict } from '../adopt/verdict.ts'
 import { ApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import type { KubeObject } from '../kube/object.ts'
+import { describeError } from '../telemetry/log.ts'
 import { connect } from './connect.ts'
 import { exitCodes, Failure } from './failure.ts'
 import { leaseName } from './permissions.ts'
@@ -54,11 +55,6 @@ export async function adopt(options: AdoptOptions, print: (text: string) => void
   const connected = connect(options, 'mooring-adopt')
   try {
     return await adoptWith({ client: connected.client, nowMs: Date.now(), ownLease: leaseName }, options, print)
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    throw new Failure(exitCodes.environment, error.message, 'Check the kubeconfig, and the rights of its user.', {
-      cause: error,
-    })
   } finally {
     await connected.close()
   }
@@ -70,9 +66,27 @@ export async function adoptWith(
   print: (text: string) => void,
 ): Promise<number> {
   refuseMistakes(options)
-  const report = await reportOf(tools, options)
+  const report = await reportOf(tools, options).catch((error: unknown) => {
+    if (!(error instanceof ApiError)) throw error
+    throw new Failure(exitCodes.environment, describeError(error), adviceFor(error), { cause: error })
+  })
   print(toText(report, options))
   return report.verdicts.some(isRefused) ? exitCodes.refused : 0
+}
+
+function adviceFor({ reason }: ApiError): string {
+  switch (reason) {
+    case 'Unreachable':
+    case 'UnknownOutcome':
+      return 'Check the server that the kubeconfig names, and its certificate authority.'
+    case 'Conflict':
+      return 'Another process changes these objects: stop it, also a Mooring without --leader-elect, and say this again.'
+    case 'Unauthorized':
+    case 'Forbidden':
+      return 'Check which user the kubeconfig names, and the permissions of that user.'
+    default:
+      return 'Check the kubeconfig, and the permissions of its user.'
+  }
 }
 
 function refuseMistakes({ from, back, output, watchFilter }: AdoptOptions): void {
@@ -133,7 +147,10 @@ function nameIsTaken(pool: string): Verdict {
 
 async function goBack({ client, nowMs, ownLease }: AdoptTools, options: AdoptOptions): Promise<Report> {
   const { dryRun } = options
-  if (!dryRun) await refuseWhileRunning(client, ownLease, nowMs, 'Mooring')
+  if (!dryRun) {
+    await refuseWhileRunning(client, ownLease, nowMs, 'Mooring')
+    await refuseBesideDesks(client)
+  }
   const plan = planReturn(await gatherInCluster(client, options), options)
   const traces = `${count(plan.choices.length, 'choice', 'choices')} and ${count(plan.holds.length, 'hold', 'holds')}`
   if (!dryRun) await removeTraces(client, plan)
@@ -147,6 +164,16 @@ async function refuseWhileRunning(client: Client, lease: string, nowMs: number, 
     exitCodes.environment,
     `${provider} runs: ${holder} has renewed the lease ${lease} lately`,
     'Stop it first, and wait half a minute: two providers at once may give out one address twice.',
+  )
+}
+
+/** `mooring up` has no lease: it is the server itself, and its desks run while their webhooks are registered there. */
+async function refuseBesideDesks(client: Client): Promise<void> {
+  if (!(await servesWebhooksItself(client))) return
+  throw new Failure(
+    exitCodes.environment,
+    'Mooring runs: this server is a `mooring up` with desks',
+    'Stop it, and start it with --desks none: it then leaves claims and holds alone.',
   )
 }
 

@@ -1,19 +1,22 @@
 // `mooring backup`: everything needed to stand up the same API again, in a directory of its own. While Mooring runs, the
 // running process is asked, because it alone may read its data; otherwise the data is opened here.
 
-import { existsSync } from 'node:fs'
-import { cp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { Agent, request } from 'undici'
-import { parse } from 'yaml'
-import { openStore } from '../store/lmdb.ts'
+import { copyPrivate, NotPrivateError } from '../files/private.ts'
+import { type Connection, fromKubeconfig } from '../kube/kubeconfig.ts'
 import { type Store, StoreInUseError } from '../store/store.ts'
-import { makeDirectory } from './directory.ts'
-import { exitCodes, Failure } from './failure.ts'
+import { describeError } from '../telemetry/log.ts'
+import { readFile, toFailure } from './connect.ts'
+import { isThereAt, makePrivateDirectory, refuseOpen } from './directory.ts'
+import { exitCodes, Failure, isErrno } from './failure.ts'
+import { openData } from './open-data.ts'
 
 export interface BackupOptions {
   readonly data: string
   readonly kubeconfig?: string
+  readonly allowGroupAccess?: boolean
 }
 
 export interface BackupReport {
@@ -27,14 +30,15 @@ export const backupPath = '/mooring/backup'
 export async function backup(target: string, options: BackupOptions): Promise<BackupReport> {
   const data = resolve(options.data)
   const where = resolve(target)
-  if (!existsSync(join(data, 'store'))) {
+  if (!(await isThereAt(join(data, 'store')))) {
     throw new Failure(exitCodes.environment, `there is no data in ${data}`, 'Name the data directory with --data.')
   }
   let store: Store
   try {
-    store = await openStore(join(data, 'store'))
+    store = await openData(data, options)
   } catch (error) {
-    if (!(error instanceof StoreInUseError)) throw error
+    const isRunning = error instanceof Failure && error.cause instanceof StoreInUseError
+    if (!isRunning) throw error
     return askRunning(where, resolve(options.kubeconfig ?? join(data, 'kubeconfig')))
   }
   try {
@@ -46,23 +50,47 @@ export async function backup(target: string, options: BackupOptions): Promise<Ba
 
 /** Writes the store and the certificates; refuses to mix with what is there. */
 export async function writeBackup(store: Store, data: string, target: string): Promise<BackupReport> {
-  await makeDirectory(target, 'Name another one.')
+  await makePrivateDirectory(target, 'Name another one.')
   if ((await readdir(target)).length > 0) {
     throw new Failure(exitCodes.environment, `${target} is not empty`, 'Name a directory that does not exist yet.')
   }
   try {
     const { revision } = store
-    await store.backup(join(target, 'store'))
-    await cp(join(data, 'pki'), join(target, 'pki'), { recursive: true })
+    await store.backup(join(target, 'store')).catch((cause: unknown) => {
+      // LMDB tells in words alone that there is no room.
+      throw copyFailed(target, cause)
+    })
+    await copyKeys(join(data, 'pki'), join(target, 'pki'))
     return { target, revision }
   } catch (error) {
     await rm(target, { recursive: true, force: true })
-    throw error
+    throw notWritten(target, error)
   }
 }
 
+/** Whatever modes the originals have, the copies are private. */
+export async function copyKeys(from: string, to: string): Promise<void> {
+  await mkdir(to, { mode: 0o700 })
+  const names = (await readdir(from)).filter(name => name.endsWith('.pem'))
+  for (const name of names) await copyPrivate(join(from, name), join(to, name))
+}
+
+/** A copy that fails is a matter of disks and modes, not of Mooring. */
+export function notWritten(target: string, cause: unknown): unknown {
+  if (cause instanceof NotPrivateError) return refuseOpen(cause)
+  return isErrno(cause) ? copyFailed(target, cause) : cause
+}
+
+function copyFailed(target: string, cause: unknown): Failure {
+  const advice = 'Nothing is left of it. Make room, or name another directory.'
+  return new Failure(exitCodes.environment, `${target} could not be written: ${describeError(cause)}`, advice, {
+    cause,
+  })
+}
+
 async function askRunning(target: string, kubeconfig: string): Promise<BackupReport> {
-  const { server, ca, cert, key } = await readKubeconfig(kubeconfig)
+  const { server, ca, clientCertificate } = readKubeconfig(kubeconfig)
+  const { certificate: cert, key } = clientCertificate ?? {}
   const dispatcher = new Agent({ connect: { ca, cert, key } })
   try {
     const answer = await request(`${server}${backupPath}`, {
@@ -78,27 +106,21 @@ async function askRunning(target: string, kubeconfig: string): Promise<BackupRep
       body.message ?? `the server answered ${answer.statusCode}`,
       'Nothing was written.',
     )
+  } catch (cause) {
+    if (!isErrno(cause)) throw cause
+    const what = `the server ${server}, which works on the data, does not answer: ${cause.message || cause.code}`
+    throw new Failure(exitCodes.environment, what, `Name its kubeconfig with --kubeconfig; this was ${kubeconfig}.`, {
+      cause,
+    })
   } finally {
     await dispatcher.close()
   }
 }
 
-async function readKubeconfig(file: string) {
-  const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    const advice = 'Name the file with --kubeconfig; `mooring up` prints where it is.'
-    throw new Failure(exitCodes.environment, `the kubeconfig ${file} cannot be read`, advice, { cause })
-  })
-  const config = parse(text) as {
-    clusters: [{ cluster: { server: string; 'certificate-authority-data': string } }]
-    users: [{ user: { 'client-certificate-data': string; 'client-key-data': string } }]
-  }
-  const [{ cluster }] = config.clusters
-  const [{ user }] = config.users
-  const decode = (base64: string) => Buffer.from(base64, 'base64').toString('utf8')
-  return {
-    server: cluster.server,
-    ca: decode(cluster['certificate-authority-data']),
-    cert: decode(user['client-certificate-data']),
-    key: decode(user['client-key-data']),
+function readKubeconfig(file: string): Connection {
+  try {
+    return fromKubeconfig({ env: {}, home: '', readFile }, { kubeconfig: file })
+  } catch (error) {
+    throw toFailure(error, 'Name the file with --kubeconfig; `mooring up` prints where it is.')
   }
 }

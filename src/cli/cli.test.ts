@@ -1,10 +1,28 @@
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Build, buildMooring, connectWith, type Process, run, untilReady } from '../../test/harness/mooring.ts'
+import {
+  type Build,
+  buildMooring,
+  connectWith,
+  type Process,
+  run,
+  untilReady,
+  withoutPrivileges,
+} from '../../test/harness/mooring.ts'
 import { aConfigMap, configMaps } from '../../test/harness/objects.ts'
 import { parseHostPort } from './host-port.ts'
 
@@ -33,8 +51,15 @@ function mooring(...args: string[]): Process {
   return process
 }
 
-const up = (data: string, ...more: string[]) =>
-  mooring('up', '--data', data, '--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', '--desks', 'none', ...more)
+/** Root too is held to the modes of files. */
+function asPlainUser(...args: string[]): Process {
+  const process = run(build, args, withoutPrivileges)
+  started.push(process)
+  return process
+}
+
+const anywhere = ['--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', '--desks', 'none']
+const up = (data: string, ...more: string[]) => mooring('up', '--data', data, ...anywhere, ...more)
 
 async function refusal(process: Process): Promise<{ code: number | null; text: string }> {
   const { code } = await process.ended
@@ -55,7 +80,7 @@ describe('the command line', () => {
     ],
     [
       ['backup', '--help'],
-      ['--data', 'must not exist yet'],
+      ['--data', 'must be absent or empty'],
     ],
     [
       ['restore', '--help'],
@@ -67,14 +92,38 @@ describe('the command line', () => {
     for (const word of words) expect(process.output()).toContain(word)
   })
 
+  test.each(['up', 'adopt', 'backup', 'restore'])(
+    'has a page that names every flag of %s, and no other',
+    async name => {
+      const process = mooring(name, '--help')
+      await process.ended
+      const page = readFileSync(fileURLToPath(new URL('../../docs/reference/command-line.md', import.meta.url)), 'utf8')
+      const [, section = ''] = page.split(new RegExp(`^## \`mooring ${name}\\b`, 'm'))
+      const [about = ''] = section.split(/^## /m)
+      const rows = [...about.matchAll(/^\| `(?:-\w`, `)?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
+      const flags = [...process.output().matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
+      expect(rows.toSorted()).toEqual(flags.filter(flag => flag !== '--help').toSorted())
+    },
+  )
+
   test.each([
     [['up', '--listen', 'nonsense'], '--listen is "nonsense", which is not HOST:PORT'],
     [['up', '--listen', '127.0.0.1:99999'], 'which is not HOST:PORT'],
     [['up', '--dashboard', ':1'], '--dashboard is ":1", which is not HOST:PORT'],
+    [['up', '--dashboard', '0.0.0.0:0'], 'is not an address of this machine alone'],
+    [['up', '--dashboard', 'example.com:7080'], 'or add --insecure-dashboard'],
+    [['up', '--listen', '0.0.0.0:7080'], '--listen 0.0.0.0:7080 and --dashboard 127.0.0.1:7080 are one port'],
+    [['up', '--data', ''], '--data is empty'],
+    [['up', '--kubeconfig', ''], '--kubeconfig is empty'],
+    [['up', '--history', '0'], 'is "0", which is not a whole number of seconds from 1 on'],
+    [['up', '--desks', 'none,capi'], 'none does not go together with desks'],
     [['up', '--desks', 'capi,toString'], '--desks does not know "toString"'],
     [['up', '--unknown'], 'unknown option'],
     [['sail'], 'unknown command'],
     [['backup'], 'missing required argument'],
+    [['backup', ''], 'the name of the directory is empty'],
+    [['restore', 'somewhere', '--data='], '--data is empty'],
+    [['adopt', '--back', '--namespace', 'Bad Name'], '--namespace is "Bad Name", which is not the name of a namespace'],
     [['adopt'], '--from takes one of: in-cluster, metal3'],
     [['adopt', '--back', '--from', 'metal3'], 'the guide says how to go back to Metal3'],
     [['adopt', '--from', 'metal3', '-o', 'xml'], '--output does not know "xml"'],
@@ -105,7 +154,13 @@ describe('mooring up, where it cannot', () => {
     expect(api).toMatchObject({ code: 3, text: expect.stringContaining(`${where} is in use by another program`) })
     expect(api.text).toContain('--listen')
     const page = await refusal(mooring('up', '--data', data, '--listen', '127.0.0.1:0', '--dashboard', where))
-    expect(page).toMatchObject({ code: 3, text: expect.stringContaining('--dashboard') })
+    expect(page.text.split('\n').slice(-3)).toEqual([
+      `mooring: ${where} is in use by another program`,
+      'Stop it, or choose another port with --dashboard.',
+      '',
+    ])
+    expect(page.text).not.toContain('    at ')
+    expect(page.code).toBe(3)
     taken.close()
   })
 
@@ -120,7 +175,6 @@ describe('mooring up, where it cannot', () => {
 
   test.runIf(process.platform === 'linux').each([
     ['--data', ['--data', '/proc/mooring/data']],
-    ['--data', ['--data', '/proc/self']],
     ['--kubeconfig', ['--kubeconfig', '/proc/mooring/kubeconfig']],
   ])('says at once that nothing can be made where %s leads', async (flag, args) => {
     const data = join(home, 'odd')
@@ -131,19 +185,40 @@ describe('mooring up, where it cannot', () => {
     expect(code).toBe(3)
   })
 
-  test.skipIf(process.getuid?.() === 0)('refuses a directory that cannot be written', async () => {
+  test.runIf(process.platform === 'linux')('refuses a directory that cannot be written', async () => {
     const data = join(home, 'locked')
     mkdirSync(data)
     chmodSync(data, 0o500)
-    const { code, text } = await refusal(up(data))
+    const { code, text } = await refusal(asPlainUser('up', '--data', data, ...anywhere))
     chmodSync(data, 0o700)
     expect(text).toContain('cannot be written')
     expect(code).toBe(3)
   })
 
+  test.runIf(process.platform === 'linux')('says that a kubeconfig cannot be written, without a stack', async () => {
+    const place = join(home, 'read-only')
+    mkdirSync(place, { mode: 0o500 })
+    const file = join(place, 'kubeconfig')
+    const process = asPlainUser('up', '--data', join(home, 'no-kubeconfig'), '--kubeconfig', file, ...anywhere)
+    expect(await refusal(process)).toEqual({
+      code: 3,
+      text: `mooring: the kubeconfig ${file} cannot be written (EACCES)\nChoose another place with --kubeconfig.\n`,
+    })
+  })
+
+  test('leaves no key beside a kubeconfig that is a directory', async () => {
+    const place = join(home, 'place')
+    const directory = join(place, 'kubeconfig')
+    mkdirSync(directory, { recursive: true })
+    const { code, text } = await refusal(up(join(home, 'no-place'), '--kubeconfig', directory))
+    expect(text).toBe(`mooring: the kubeconfig ${directory} is a directory\nChoose another place with --kubeconfig.\n`)
+    expect(code).toBe(3)
+    expect(readdirSync(place)).toEqual(['kubeconfig'])
+  })
+
   test('refuses data of another program, and leaves it alone', async () => {
     const data = join(home, 'foreign')
-    mkdirSync(join(data, 'store'), { recursive: true })
+    mkdirSync(join(data, 'store'), { recursive: true, mode: 0o700 })
     writeFileSync(join(data, 'store', 'data.mdb'), 'this is not ours '.repeat(1_000))
     const before = readFileSync(join(data, 'store', 'data.mdb'))
     const { code, text } = await refusal(up(data))
@@ -157,9 +232,28 @@ describe('mooring up, where it cannot', () => {
     await stop(await ready(up(data)))
     writeFileSync(join(data, 'pki', 'ca.pem'), 'garbage')
     const { code, text } = await refusal(up(data))
-    expect(text).toContain('ca.pem')
-    expect(text).not.toContain('a fault of ours')
+    expect(text).toBe(
+      `mooring: ${join(data, 'pki', 'ca.pem')} is damaged: it holds no certificate\n` +
+        'Bring the file back from a backup, or move it away to have a new one made.\n',
+    )
     expect(code).toBe(4)
+  })
+
+  test('says which keys were missing and are made anew, and what that means', async () => {
+    const data = join(home, 'lost-keys')
+    const first = await ready(up(data))
+    await stop(first)
+    expect(first.complaints()).not.toContain('made anew')
+    for (const name of ['ca', 'admin', 'service-account']) rmSync(join(data, 'pki', `${name}.pem`))
+    const second = await ready(up(data))
+    await stop(second)
+    expect(second.complaints()).toContain('kubeconfigs and client certificates from before are void')
+    expect(second.complaints()).toContain('service account tokens from before are void')
+    rmSync(join(data, 'pki', 'admin.pem'))
+    const third = await ready(up(data))
+    await stop(third)
+    expect(third.complaints()).toContain("the administrator's certificate was missing and is made anew")
+    expect(third.complaints()).not.toContain('void')
   })
 
   test('refuses data that another one works on, and names it', async () => {
@@ -189,6 +283,26 @@ describe('mooring up, stopped and started', () => {
     expect(await process.ended).toEqual({ code: 0, signal: null })
     await watch.return()
     await remote.close()
+  })
+
+  test('ends with 0 on a signal while it starts, and does not say that it is ready', async () => {
+    const process = mooring(
+      'up',
+      '--data',
+      join(home, 'early'),
+      '--listen',
+      '127.0.0.1:0',
+      '--dashboard',
+      '127.0.0.1:0',
+    )
+    // Its own work has begun when the store is there; desks and kinds come after.
+    while (!existsSync(join(home, 'early', 'pki', 'service-account.pem'))) {
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    process.child.kill('SIGTERM')
+    expect(await process.ended).toEqual({ code: 0, signal: null })
+    expect(process.output()).toBe('')
+    expect(process.complaints()).toMatch(/^\S+ info {2}mooring stops signal=SIGTERM\n$/)
   })
 
   test('goes on where it was: objects, versions, certificates, tokens', async () => {
@@ -258,7 +372,7 @@ describe('mooring controller', () => {
     while (!(await take()));
     expect(await refusal(second)).toMatchObject({
       code: 3,
-      text: expect.stringContaining('mooring: the lease mooring-controller was lost\n'),
+      text: expect.stringContaining('"mooring controller ended","error":"the lease mooring-controller was lost"'),
     })
 
     expect(await remote.send('DELETE', lease)).toMatchObject({ code: 200 })
@@ -266,10 +380,15 @@ describe('mooring controller', () => {
     const third = replica()
     await heard(third, 'mooring controller is working')
     await stop(third)
+    for (const line of third.complaints().trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('msg')
+    expect(third.complaints()).toContain('"msg":"mooring stops","signal":"SIGTERM"')
   }, 180_000)
 
   test.each([
     [['--leader-elct'], '(Did you mean --leader-elect?)'],
+    [['--kubeconfig='], '--kubeconfig is empty'],
+    [['--namespace', 'Bad Name'], '--namespace is "Bad Name", which is not the name of a namespace'],
+    [['--leader-elect-namespace', 'a.b'], 'is "a.b", which is not the name of a namespace'],
     [['--desks', 'none'], '--desks does not know "none"'],
     [['--profiling', '--insecure-diagnostics'], 'would let any client slow this process down'],
     [['--leader-elect-renew-deadline=20s'], 'must grow in this order'],
@@ -328,5 +447,35 @@ describe('backup and restore', () => {
     expect(nothing).toMatchObject({ code: 3, text: expect.stringContaining('does not hold a backup') })
     const empty = await refusal(mooring('backup', join(home, 'b'), '--data', join(home, 'nothing')))
     expect(empty).toMatchObject({ code: 3, text: expect.stringContaining('there is no data') })
+    rmSync(join(backup, 'pki', 'service-account.pem'))
+    expect(await refusal(mooring('restore', backup, '--data', join(home, 'keyless')))).toEqual({
+      code: 4,
+      text:
+        `mooring: the backup ${backup} is not whole: pki/service-account.pem is missing\n` +
+        'Use another backup; this one was left as it is.\n',
+    })
+    expect(existsSync(join(home, 'keyless'))).toBe(false)
+  })
+
+  test('a data directory that a process works on is no backup', async () => {
+    const data = join(home, 'live')
+    const running = await ready(up(data))
+    const { code, text } = await refusal(mooring('restore', data, '--data', join(home, 'from-live')))
+    expect(text).toContain(`${data} is no backup: it is the data directory of the process ${running.child.pid}`)
+    expect(code).toBe(4)
+    await stop(running)
+  })
+
+  test.runIf(process.platform === 'linux')('data that may not be read is not said to be missing', async () => {
+    const data = join(home, 'closed')
+    await stop(await ready(up(data)))
+    chmodSync(data, 0o000)
+    const copied = await refusal(asPlainUser('backup', join(home, 'of-closed'), '--data', data))
+    const brought = await refusal(asPlainUser('restore', data, '--data', join(home, 'from-closed')))
+    chmodSync(data, 0o700)
+    for (const { code, text } of [copied, brought]) {
+      expect(text).toContain(`${join(data, 'store')} cannot be read (EACCES)`)
+      expect(code).toBe(3)
+    }
   })
 })

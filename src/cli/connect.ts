@@ -38,14 +38,14 @@ export function connect(choice: ConnectionChoice, name: string, metrics?: Metric
     const served = (kind: Kind) => servedVersions({ wire, clock, name }, kind)
     return { client, wire, discovery, served, server: connection.server, namespace: connection.namespace, close }
   } catch (error) {
-    if (!(error instanceof KubeconfigError)) throw error
-    throw new Failure(
-      exitCodes.environment,
-      error.message,
-      'Name a kubeconfig with --kubeconfig, or one of its contexts with --context.',
-      { cause: error },
-    )
+    throw toFailure(error, 'Name a kubeconfig with --kubeconfig, or one of its contexts with --context.')
   }
+}
+
+/** What is wrong with a kubeconfig, without what is in it: it holds tokens and keys. */
+export function toFailure(cause: unknown, advice: string): unknown {
+  if (!(cause instanceof KubeconfigError) && !isErrno(cause)) return cause
+  return new Failure(exitCodes.environment, cause.message, advice, { cause })
 }
 
 /** Undefined where there is no such file. */

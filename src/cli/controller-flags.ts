@@ -7,6 +7,7 @@ import { type Command, Option } from 'commander'
 import type { Level } from '../telemetry/log.ts'
 import { deskNames, desksHelp } from './desks.ts'
 import { exitCodes, Failure } from './failure.ts'
+import { parseNamespace, parsePath } from './values.ts'
 
 export interface ControllerOptions {
   readonly kubeconfig?: string
@@ -54,6 +55,7 @@ export const flags: readonly Flag[] = [
   {
     flag: '--kubeconfig <file>',
     about: 'how to reach the cluster (default: the account of the pod, else what kubectl uses)',
+    parse: text => parsePath('--kubeconfig', text),
   },
   { flag: '--context <name>', about: 'the context of the kubeconfig' },
   {
@@ -67,6 +69,7 @@ export const flags: readonly Flag[] = [
     about: 'serve only claims and pools of this namespace',
     default: '',
     shown: 'every one',
+    parse: text => parseNamespace('--namespace', text),
   },
   {
     flag: '--watch-filter <value>',
@@ -78,6 +81,7 @@ export const flags: readonly Flag[] = [
   {
     flag: '--leader-elect-namespace <namespace>',
     about: 'where the lease is kept (default: the namespace of the pod)',
+    parse: text => parseNamespace('--leader-elect-namespace', text),
   },
   duration('--leader-elect-lease-duration', 'after so long without renewal another replica takes over', '15s'),
   duration('--leader-elect-renew-deadline', 'after so long without renewal the leader ends', '10s'),

@@ -21,6 +21,10 @@ export function parseDesks(list: string, options: ParseDesksOptions = {}): reado
   if (isNoneAllowed && list === 'none') return []
   const names = [...new Set(list.split(','))]
   const there = desks.map(({ name }) => name)
+  if (isNoneAllowed && names.includes('none')) {
+    const what = `--desks is ${JSON.stringify(list)}, but none does not go together with desks`
+    throw new Failure(exitCodes.usage, what, `Write none alone, or a list of: ${there.join(', ')}.`)
+  }
   const unknown = names.filter(name => !there.includes(name))
   if (unknown.length === 0) return names
   const known = isNoneAllowed ? [...there, 'none'] : there

@@ -2,7 +2,8 @@
 // file system says that something is missing although nothing is, as that of /proc does.
 
 import { mkdir, stat } from 'node:fs/promises'
-import { dirname } from 'node:path'
+import { dirname, join } from 'node:path'
+import { checkPrivateDirectory, type DirectoryRules, NotPrivateError } from '../files/private.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 
 /** What is made is for its owner alone. `advice` says where another one can be named. */
@@ -10,11 +11,53 @@ export async function makeDirectory(path: string, advice: string): Promise<void>
   try {
     await makeFrom(path)
   } catch (error) {
-    if (!isErrno(error)) throw error
-    throw new Failure(exitCodes.environment, `the directory ${path} ${whyNot(error)}`, advice, {
-      cause: error,
-    })
+    throw toFailure(error, path, advice)
   }
+}
+
+/** As above; one that is there already must be closed to other users. */
+export async function makePrivateDirectory(path: string, advice: string, rules: DirectoryRules = {}): Promise<void> {
+  await makeDirectory(path, advice)
+  try {
+    checkPrivateDirectory(path, { mayBeLink: true, ...rules })
+  } catch (error) {
+    throw toFailure(error, path, advice)
+  }
+}
+
+export interface DataRules {
+  readonly allowGroupAccess?: boolean
+}
+
+/** The data directory and what is in it already: made where it is missing, refused where other users can reach it. */
+export async function makeDataDirectory(data: string, { allowGroupAccess = false }: DataRules): Promise<void> {
+  const advice = 'Choose another one with --data.'
+  await makePrivateDirectory(data, advice, { isOpenToGroup: allowGroupAccess })
+  const rules = { isOpenToGroup: allowGroupAccess, mayBeLink: false }
+  for (const name of ['store', 'pki']) await makePrivateDirectory(join(data, name), advice, rules)
+}
+
+/** Answers false only where nothing is: what may not be looked at is said. */
+export async function isThereAt(path: string): Promise<boolean> {
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if (isErrno(error, 'ENOENT', 'ENOTDIR')) return false
+    if (!isErrno(error)) throw error
+    const advice = 'Run this as the user that the directory belongs to.'
+    throw new Failure(exitCodes.environment, `${path} cannot be read (${error.code})`, advice, { cause: error })
+  }
+}
+
+function toFailure(error: unknown, path: string, advice: string): unknown {
+  if (error instanceof NotPrivateError) return refuseOpen(error)
+  if (!isErrno(error)) return error
+  return new Failure(exitCodes.environment, `the directory ${path} ${whyNot(error)}`, advice, { cause: error })
+}
+
+export function refuseOpen(error: NotPrivateError): Failure {
+  return new Failure(exitCodes.environment, error.message, error.fix, { cause: error })
 }
 
 async function makeFrom(path: string): Promise<void> {

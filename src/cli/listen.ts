@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type ServerOptions } from 'node:https'
 import { exitCodes, Failure, isErrno } from './failure.ts'
-import type { HostPort } from './host-port.ts'
+import { type HostPort, isLoopback } from './host-port.ts'
 
 export async function bind<T>(flag: string, { host, port }: HostPort, listen: () => Promise<T>): Promise<T> {
   try {
@@ -65,6 +65,12 @@ export interface PagesOptions {
 /** Small documents over HTTP: health and metrics. */
 export async function servePages({ flag, address, find, tls, onError = () => {} }: PagesOptions): Promise<Pages> {
   const answer = (request: IncomingMessage, response: ServerResponse) => {
+    if (isMisled(address, request.headers.host ?? '')) {
+      response
+        .writeHead(421, { 'content-type': plainText })
+        .end('this is served under the names of this machine only\n')
+      return
+    }
     void servePage(request, response, find).catch(error => {
       onError(error)
       if (!response.headersSent) response.writeHead(500, { 'content-type': plainText })
@@ -79,6 +85,16 @@ export async function servePages({ flag, address, find, tls, onError = () => {} 
 const plainText = 'text/plain; charset=utf-8'
 const noPage: Page = { status: 404, body: 'there is no such page\n' }
 const onlyRead: Page = { status: 405, body: 'this can only be read\n' }
+
+/**
+ * What listens on a loopback address is meant for programs of this machine. A page of another site, open in a browser here,
+ * reaches it too once its name leads to 127.0.0.1; but the browser then says that name.
+ */
+function isMisled({ host }: HostPort, asked: string): boolean {
+  if (!isLoopback(host)) return false
+  const name = asked.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1')
+  return name !== host && !isLoopback(name)
+}
 
 async function servePage(request: IncomingMessage, response: ServerResponse, find: FindPage): Promise<void> {
   const url = request.url ?? '/'

@@ -3,25 +3,26 @@
 
 import { randomUUID } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { type KeptCertificates, keepCertificates, writeWhole } from '../apiserver/certificates/keep.ts'
+import { type Irreplaceable, type KeptCertificates, keepCertificates } from '../apiserver/certificates/keep.ts'
 import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
 import { createListener } from '../apiserver/edge/listener.ts'
 import { createAPIServer } from '../apiserver/server.ts'
 import { badRequest } from '../apiserver/status.ts'
+import { NotPrivateError, writePrivate } from '../files/private.ts'
 import { certificateCheckMs } from '../limits.ts'
 import type { Domain } from '../runtime/domain.ts'
-import { type OpenOptions, openStore } from '../store/lmdb.ts'
-import { DamagedStoreError, type Store, StoreInUseError } from '../store/store.ts'
-import { createLog, type Level } from '../telemetry/log.ts'
+import type { Store } from '../store/store.ts'
+import { createLog, type Level, type Log } from '../telemetry/log.ts'
 import { createMetrics, type Metrics, metricsContentType, secondsBounds } from '../telemetry/metrics.ts'
 import { measureProcess } from '../telemetry/process-metrics.ts'
 import { backupPath, writeBackup } from './backup.ts'
 import { parseDesks } from './desks.ts'
-import { makeDirectory } from './directory.ts'
+import { makeDirectory, refuseOpen } from './directory.ts'
 import { startEmbeddedDesks, withdrawWebhooks } from './embedded-desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
-import { type HostPort, parseHostPort } from './host-port.ts'
+import { type HostPort, isLoopback, isSamePort, parseHostPort } from './host-port.ts'
 import { bind, type PageRequest, type Pages, servePages } from './listen.ts'
+import { notDurable, openData } from './open-data.ts'
 import { healthPage, readinessOf } from './readiness.ts'
 
 export interface UpOptions {
@@ -29,6 +30,8 @@ export interface UpOptions {
   readonly listen: string
   readonly kubeconfig?: string
   readonly dashboard: string
+  readonly insecureDashboard?: boolean
+  readonly allowGroupAccess?: boolean
   readonly desks: string
   /** Seconds. */
   readonly history: string
@@ -42,26 +45,39 @@ export interface Running {
   stop(): Promise<void>
 }
 
-export async function up(options: UpOptions, print: (line: string) => void): Promise<Running> {
+/** A start that `signal` ends throws its reason, and leaves nothing running. */
+export async function up(
+  options: UpOptions,
+  print: (line: string) => void,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Running> {
   const listen = parseHostPort('--listen', options.listen)
   const dashboard = parseHostPort('--dashboard', options.dashboard)
+  refusePorts(listen, dashboard, options)
   const on = parseDesks(options.desks, { isNoneAllowed: true })
+  const historyMs = parseHistory(options.history)
   const data = resolve(options.data)
   const kubeconfig = resolve(options.kubeconfig ?? join(data, 'kubeconfig'))
-  let fail: (error: unknown) => void = () => {}
+  const state: { unwritten?: unknown; isRunning: boolean } = { isRunning: false }
   const write = (line: string) => process.stderr.write(line)
   const log = createLog({ write, now: Date.now, level: options.logLevel, form: 'text' })
 
   const metrics = createMetrics()
   const commits = metrics.histogram('mooring_store_commit_seconds', 'Time of one sync to disk.', secondsBounds)
-  const store = await openData(data, {
-    historyMs: parseHistory(options.history),
-    onFatal: error => fail(error),
+  const store = await openData(data, options, {
+    historyMs,
+    onFatal: error => {
+      state.unwritten = error
+      // A store that cannot promise durability must not go on answering.
+      if (state.isRunning) endUnwritten(data, error)
+    },
     onCommit: tookMs => commits.observe(tookMs / 1000),
   })
   const undo: (() => Promise<void> | void)[] = [() => store.close(), measureProcess(metrics)]
   try {
+    signal.throwIfAborted()
     const certificates = keepPKI(data, listen)
+    if (store.revision > 0) tellMade(data, certificates.made, log)
     let address = ''
     const server = createAPIServer({
       store,
@@ -74,7 +90,10 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
       actions: {
         [backupPath]: body => orderBackup(store, data, body.target),
       },
-      onError: (error, what) => console.error(`mooring: ${what}:`, error),
+      onError: (error, what) => {
+        // It is said once, and ends the process.
+        if (state.unwritten === undefined) console.error(`mooring: ${what}:`, error)
+      },
     })
     const listener = createListener({
       handler: server.handler,
@@ -86,12 +105,14 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     undo.push(() => listener.close())
     address = `${urlHost(listen.host)}:${bound.port}`
     await server.start()
+    signal.throwIfAborted()
     const desks =
       on.length === 0
         ? undefined
         : await startEmbeddedDesks({ handler: server.handler, certificates, on, log, metrics })
     if (desks === undefined) await withdrawWebhooks(server.handler, certificates)
     else undo.push(() => desks.stop())
+    signal.throwIfAborted()
     const page = await serveDashboard(dashboard, metrics, desks?.domains ?? [])
     undo.push(() => page.stop())
     const renewal = keepRenewing(certificates, () => {
@@ -102,21 +123,52 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
 
     const api = `https://${address}`
     await writeKubeconfig(kubeconfig, api, certificates)
-    fail = error => {
-      // A store that cannot promise durability must not go on answering.
-      console.error('mooring: the data could not be written; stopping so that nothing unsafe is acknowledged:', error)
-      process.exit(exitCodes.data)
-    }
+    signal.throwIfAborted()
+    if (state.unwritten !== undefined) throw state.unwritten
+    state.isRunning = true
+    const plain = `http://${urlHost(dashboard.host)}:${page.port}`
     print(`API server   ${api}`)
-    print(`dashboard    http://${urlHost(dashboard.host)}:${page.port}`)
+    print(`health       ${plain}/readyz`)
+    print(`metrics      ${plain}/metrics`)
     print(`data         ${data}`)
     print(`kubeconfig   ${kubeconfig}`)
     print('mooring is ready')
-    return { api, dashboard: `http://${urlHost(dashboard.host)}:${page.port}`, kubeconfig, stop: () => stopAll(undo) }
+    return { api, dashboard: plain, kubeconfig, stop: () => stopAll(undo) }
   } catch (error) {
     await stopAll(undo)
-    throw error
+    throw state.unwritten === undefined ? error : notDurable(data, state.unwritten)
   }
+}
+
+function endUnwritten(data: string, error: unknown): never {
+  const { message, advice, exitCode } = notDurable(data, error)
+  console.error(`mooring: ${message}\n${advice}`)
+  process.exit(exitCode)
+}
+
+function refusePorts(listen: HostPort, dashboard: HostPort, { insecureDashboard, ...options }: UpOptions): void {
+  if (isSamePort(listen, dashboard)) {
+    const what = `--listen ${options.listen} and --dashboard ${options.dashboard} are one port`
+    throw new Failure(exitCodes.usage, what, 'Choose another port for one of them.')
+  }
+  if (insecureDashboard || isLoopback(dashboard.host)) return
+  throw new Failure(
+    exitCodes.usage,
+    `--dashboard ${options.dashboard} is not an address of this machine alone: every client that reaches it could read there, without a token`,
+    'Choose one, as 127.0.0.1:7080; or add --insecure-dashboard.',
+  )
+}
+
+const madeAnew: Readonly<Record<Irreplaceable, string>> = {
+  ca: 'the authority was missing and is made anew: kubeconfigs and client certificates from before are void',
+  admin: "the administrator's certificate was missing and is made anew: the one from before is valid until it ends",
+  'service-account': 'the key for tokens was missing and is made anew: service account tokens from before are void',
+}
+
+/** On the first start there is nothing that could be void. */
+function tellMade(data: string, made: readonly Irreplaceable[], log: Log): void {
+  const told = made.includes('ca') ? made.filter(name => name !== 'admin') : made
+  for (const name of told) log.error(madeAnew[name], { file: join(data, 'pki', `${name}.pem`) })
 }
 
 async function orderBackup(store: Store, data: string, target: unknown): Promise<object> {
@@ -124,7 +176,7 @@ async function orderBackup(store: Store, data: string, target: unknown): Promise
   try {
     return await writeBackup(store, data, target)
   } catch (error) {
-    if (error instanceof Failure) throw badRequest(error.message)
+    if (error instanceof Failure) throw badRequest(`${error.message}. ${error.advice}`)
     throw error
   }
 }
@@ -132,36 +184,6 @@ async function orderBackup(store: Store, data: string, target: unknown): Promise
 async function stopAll(undo: (() => Promise<void> | void)[]): Promise<void> {
   for (const step of undo.reverse()) await step()
   undo.length = 0
-}
-
-async function openData(data: string, options: OpenOptions): Promise<Store> {
-  for (const path of [data, join(data, 'store')]) await makeDirectory(path, 'Choose another one with --data.')
-  try {
-    return await openStore(join(data, 'store'), options)
-  } catch (error) {
-    if (isErrno(error, 'EACCES', 'EROFS', 'EPERM')) {
-      throw new Failure(
-        exitCodes.environment,
-        `the data directory ${data} cannot be written`,
-        'Choose another one with --data, or make it writable.',
-        { cause: error },
-      )
-    }
-    if (error instanceof StoreInUseError) {
-      throw new Failure(exitCodes.data, error.message, 'Stop that process, or choose another directory with --data.', {
-        cause: error,
-      })
-    }
-    if (error instanceof DamagedStoreError) {
-      throw new Failure(
-        exitCodes.data,
-        error.message,
-        'Nothing was changed. Choose another directory with --data, or bring back a backup with `mooring restore`.',
-        { cause: error },
-      )
-    }
-    throw error
-  }
 }
 
 function keepPKI(data: string, listen: HostPort): KeptCertificates {
@@ -178,13 +200,15 @@ function keepPKI(data: string, listen: HostPort): KeptCertificates {
   try {
     return keepCertificates({ directory: join(data, 'pki'), names, clock: () => new Date() })
   } catch (error) {
+    if (error instanceof NotPrivateError) throw refuseOpen(error)
+    const cause = error
     const why = error instanceof Error ? error.message : String(error)
-    throw new Failure(
-      exitCodes.data,
-      why,
-      `Restore the file, or move ${join(data, 'pki')} away to have new certificates made.`,
-      { cause: error },
-    )
+    if (isErrno(error)) {
+      const advice = `Look after the directory ${join(data, 'pki')} and its disk.`
+      throw new Failure(exitCodes.environment, `the keys cannot be kept: ${why}`, advice, { cause })
+    }
+    const advice = 'Bring the file back from a backup, or move it away to have a new one made.'
+    throw new Failure(exitCodes.data, why, advice, { cause })
   }
 }
 
@@ -203,17 +227,23 @@ function keepRenewing(certificates: KeptCertificates, onRenewed: () => void): No
 }
 
 async function writeKubeconfig(file: string, server: string, certificates: KeptCertificates): Promise<void> {
-  await makeDirectory(dirname(file), 'Choose another place with --kubeconfig.')
-  writeWhole(file, adminKubeconfig({ server, caCertificate: certificates.ca().certificate }, certificates.admin()))
+  const advice = 'Choose another place with --kubeconfig.'
+  await makeDirectory(dirname(file), advice)
+  try {
+    writePrivate(file, adminKubeconfig({ server, caCertificate: certificates.ca().certificate }, certificates.admin()))
+  } catch (cause) {
+    if (!isErrno(cause)) throw cause
+    const why = cause.code === 'EISDIR' ? 'is a directory' : `cannot be written (${cause.code})`
+    throw new Failure(exitCodes.environment, `the kubeconfig ${file} ${why}`, advice, { cause })
+  }
 }
 
 function parseHistory(text: string): number {
-  const seconds = Number(text)
-  if (Number.isInteger(seconds) && seconds > 0) return seconds * 1000
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text) * 1000
   throw new Failure(
     exitCodes.usage,
-    `--history is ${JSON.stringify(text)}, which is not a number of seconds`,
-    'Write a whole number, as in --history 300.',
+    `--history is ${JSON.stringify(text)}, which is not a whole number of seconds from 1 on`,
+    'Write how long past changes are kept, as in --history 300.',
   )
 }
 

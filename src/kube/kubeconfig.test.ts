@@ -75,6 +75,14 @@ describe('a kubeconfig', () => {
     expect(() => fromKubeconfig(around({ [home]: config(user) }))).toThrow(message)
   })
 
+  test('that may not be read says so, and which file it is', () => {
+    const readFile = () => {
+      throw Object.assign(new Error('permission denied'), { code: 'EACCES' })
+    }
+    const choice = { kubeconfig: '/theirs' }
+    expect(() => fromKubeconfig({ ...around({}), readFile }, choice)).toThrow('/theirs cannot be read (EACCES)')
+  })
+
   test.each([
     ['{}', 'no current-context is set'],
     ['current-context: x', 'has no context named "x"'],

@@ -110,7 +110,7 @@ function merge({ readFile }: Surroundings, paths: readonly string[], mustExist: 
   const merged: Merged = { clusters: new Map(), users: new Map(), contexts: new Map(), currentContext: '' }
   let found = 0
   for (const path of paths) {
-    const content = readFile(path)
+    const content = readOrSay(readFile, path)
     if (content === undefined) {
       if (mustExist) throw new KubeconfigError(`${path} does not exist`)
       continue
@@ -125,6 +125,15 @@ function merge({ readFile }: Surroundings, paths: readonly string[], mustExist: 
   }
   if (found === 0) throw new KubeconfigError(`there is no kubeconfig: looked for ${paths.join(', ')}`)
   return merged
+}
+
+function readOrSay(readFile: Surroundings['readFile'], path: string): string | undefined {
+  try {
+    return readFile(path)
+  } catch (cause) {
+    const why = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : ''
+    throw new KubeconfigError(`${path} cannot be read${why}`, { cause })
+  }
 }
 
 function parseFile(path: string, content: string): Fields {

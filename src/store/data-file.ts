@@ -5,7 +5,7 @@
 //
 //   every page     0 u64 its number, 18 u16 its kind, 20 u16 where its list of nodes ends, counted from byte 24
 //   pages 0 and 1  24 u32 magic, 28 u32 version, 48 u32 page size, 88 u64 root of the free tree, 136 u64 root of the
-//                  main tree, 152 u64 transaction; the one with the newer transaction counts
+//                  main tree, 144 u64 last page ever used, 152 u64 transaction; the one with the newer transaction counts
 //   branch         a list of u16 places of nodes, each with a 48-bit page number, then u16 length of its key
 //   leaf           the same list; each node has u32 length of its value, u16 flags, u16 length of its key, key, value;
 //                  a large value lies in pages of its own (flag 1), a named tree is described by 48 bytes (flag 2)
@@ -35,6 +35,8 @@ interface File {
   readonly handle: number
   readonly pageBytes: number
   readonly pages: number
+  /** The last page that was ever used: a link beyond it is damaged, one beyond the file's end was cut off. */
+  readonly lastPage: number
 }
 
 export function checkDataFile(path: string): void {
@@ -48,10 +50,10 @@ export function checkDataFile(path: string): void {
     if (!isDescription(first, 0) || pageBytes < 512 || pageBytes > 65_536 || (pageBytes & (pageBytes - 1)) !== 0) {
       throw new DamagedStoreError(`${path} is not a data file of this program`)
     }
-    const file = { path, handle, pageBytes, pages: Math.floor(size / pageBytes) }
     const second = readAt(handle, pageBytes, Buffer.alloc(descriptionBytes))
-    if (!isDescription(second, 1) || second.readUInt32LE(48) !== pageBytes) throw damaged(file, 1)
+    if (!isDescription(second, 1) || second.readUInt32LE(48) !== pageBytes) throw damaged({ path }, 1)
     const newest = first.readBigUInt64LE(152) > second.readBigUInt64LE(152) ? first : second
+    const file = { path, handle, pageBytes, pages: Math.floor(size / pageBytes), lastPage: pageNumberAt(newest, 144) }
     walk(file, [pageNumberAt(newest, 88), pageNumberAt(newest, 136)])
   } finally {
     closeSync(handle)
@@ -73,6 +75,7 @@ function walk(file: File, roots: readonly number[]): void {
   const page = Buffer.alloc(file.pageBytes)
   const todo = roots.filter(root => root !== noPage)
   const visit = (number: number) => {
+    if (number > file.lastPage) throw new DamagedStoreError(`${file.path} is damaged: there never was a page ${number}`)
     if (number >= file.pages) throw new DamagedStoreError(`${file.path} was cut short: page ${number} is not there`)
     if (visited[number] !== 0 || number < 2) throw damaged(file, number)
     visited[number] = 1
@@ -147,6 +150,6 @@ function readAt(handle: number, position: number, into: Buffer): Buffer {
   return into
 }
 
-function damaged(file: File, number: number): DamagedStoreError {
+function damaged(file: Pick<File, 'path'>, number: number): DamagedStoreError {
   return new DamagedStoreError(`${file.path} is damaged in page ${number}`)
 }

@@ -4,10 +4,11 @@
 // socket that keeps a second process out. A directory with anything else in it is refused and left as it is.
 
 import { randomUUID } from 'node:crypto'
-import { access, constants, mkdir, open, readdir, rm } from 'node:fs/promises'
+import { access, chmod, constants, mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Database, RootDatabase } from 'lmdb'
 import { open as openEnvironment } from 'lmdb'
+import { makePrivate } from '../files/private.ts'
 import type { Backend, Meta } from './backend.ts'
 import { checkDataFile } from './data-file.ts'
 import { isLockFile, type Lock, takeLock } from './lock.ts'
@@ -23,6 +24,7 @@ export interface OpenOptions extends StoreOptions {
 }
 
 export const dataFile = 'mooring.mdb'
+const lockFile = `${dataFile}-lock`
 const witnessFile = 'witness'
 
 export async function openStore(dir: string, options: OpenOptions = {}): Promise<Store> {
@@ -73,7 +75,7 @@ async function prepareDirectory(dir: string): Promise<Found> {
 }
 
 function isOurs(name: string): boolean {
-  return name === dataFile || name === `${dataFile}-lock` || name === witnessFile || isLockFile(name)
+  return name === dataFile || name === lockFile || name === witnessFile || isLockFile(name)
 }
 
 interface BackendOptions {
@@ -83,6 +85,8 @@ interface BackendOptions {
 }
 
 export async function openBackend(dir: string, { isNew, witness, onClose }: BackendOptions): Promise<Backend> {
+  // LMDB would make them readable for all, and follow a link.
+  for (const name of [dataFile, lockFile]) makePrivate(join(dir, name))
   if (!isNew) checkDataFile(join(dir, dataFile))
   const environment = openFile(join(dir, dataFile))
   let opened: Opened
@@ -184,7 +188,9 @@ async function copyTo(path: string, environment: RootDatabase<Buffer>): Promise<
   if ((await readdir(path)).length > 0) throw new Error(`${path} is not empty`)
   const file = join(path, dataFile)
   try {
+    // LMDB makes the file itself; until its mode is mended, the directory keeps others out.
     await environment.backup(file, true)
+    await chmod(file, 0o600)
     await syncFile(file)
   } catch (error) {
     // Half a copy must not be taken for a backup, nor stand in the way of the next try.

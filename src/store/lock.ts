@@ -49,6 +49,20 @@ export async function takeLock(dir: string): Promise<Lock> {
   return { release }
 }
 
+/** The process that works on a directory, if one does. Leaves everything as it is. */
+export async function processUsing(dir: string): Promise<number | undefined> {
+  const folder = openFolder(dir)
+  try {
+    for (const name of readdirSync(dir)) {
+      const pid = lockName.exec(name)?.[1]
+      if (pid !== undefined && (await isListening(folder.pathOf(name)))) return Number(pid)
+    }
+    return undefined
+  } finally {
+    folder.close()
+  }
+}
+
 async function refuseOthers(dir: string, folder: Folder, own: string): Promise<void> {
   const stale: string[] = []
   for (const name of readdirSync(dir)) {

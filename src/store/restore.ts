@@ -5,8 +5,9 @@
 // a client that comes back with an old revision is told that it is no longer kept, and reads anew.
 
 import { randomUUID } from 'node:crypto'
-import { copyFile, mkdir, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rename, rm, rmdir } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
+import { copyPrivate } from '../files/private.ts'
 import { dataFile, openBackend, syncDirectory } from './lmdb.ts'
 import { load } from './load.ts'
 import { DamagedStoreError } from './store.ts'
@@ -29,11 +30,10 @@ export async function restoreStore(backup: string, dir: string, options: Restore
   const target = resolve(dir)
   if (!(await readdir(backup)).includes(dataFile)) throw new DamagedStoreError(`${backup} does not hold a backup`)
   await refuseData(target)
-  await mkdir(dirname(target), { recursive: true })
-  const draft = join(dirname(target), `.${basename(target)}-restoring-${process.pid}`)
-  await mkdir(draft, { mode: 0o700 })
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  const draft = await mkdtemp(join(dirname(target), `.${basename(target)}-restoring-`))
   try {
-    await copyFile(join(backup, dataFile), join(draft, dataFile))
+    await copyPrivate(join(backup, dataFile), join(draft, dataFile))
     const restored = await renew(draft, (options.newId ?? randomUUID)())
     await syncDirectory(draft)
     await removeEmpty(target)

@@ -4,8 +4,9 @@
 // data after a power cut, but it is never ahead of it, unless the data was damaged, cut short, or swapped for an older
 // copy: then a start would silently lose acknowledged writes, so it is refused.
 
-import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { closeSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
+import { openPrivate, readPrivate } from '../files/private.ts'
 
 export interface Witness {
   readonly id: string
@@ -21,13 +22,13 @@ const form = /^mooring-store ([\w-]{1,64}) (\d{16}) ([0-9a-f]{8})\n$/
 
 /** Undefined when it is absent or damaged: the store starts without it too. */
 export function readWitness(path: string): Witness | undefined {
-  const [, id, last, sum] = form.exec(readIfPresent(path)) ?? []
+  const [, id, last, sum] = form.exec(readPrivate(path) ?? '') ?? []
   if (id === undefined || last === undefined || sum === undefined) return undefined
   return checksum(id, last) === sum ? { id, last: Number(last) } : undefined
 }
 
 export function openWitness(path: string): WitnessFile {
-  const handle = openSync(path, fileExists(path) ? 'r+' : 'w+')
+  const handle = openPrivate(path)
   return {
     note({ id, last }) {
       const padded = String(last).padStart(16, '0')
@@ -39,22 +40,4 @@ export function openWitness(path: string): WitnessFile {
 
 function checksum(id: string, last: string): string {
   return crc32(`${id} ${last}`).toString(16).padStart(8, '0')
-}
-
-function readIfPresent(path: string): string {
-  try {
-    return readFileSync(path, 'latin1')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''
-    throw error
-  }
-}
-
-function fileExists(path: string): boolean {
-  try {
-    closeSync(openSync(path, 'r'))
-    return true
-  } catch {
-    return false
-  }
 }

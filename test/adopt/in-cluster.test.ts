@@ -1,10 +1,21 @@
 import { describe, expect, test } from 'vitest'
 import { adoptWith } from '../../src/cli/adopt.ts'
 import { exitCodes } from '../../src/cli/failure.ts'
+import { ApiError } from '../../src/kube/api-error.ts'
+import type { Client } from '../../src/kube/client.ts'
+import { defineKind, type KubeObject } from '../../src/kube/object.ts'
 import { aClaim, aCluster, anAddressFor, aPool, type ClaimDraft, ownerReferenceTo } from '../behaviours/builders.ts'
 import { claims, holds, reports } from '../behaviours/kinds.ts'
 import { aServedClaim, isServed } from '../behaviours/promises.ts'
 import { aWorld, type Stored, type World } from '../behaviours/world.ts'
+
+const registrations = defineKind<KubeObject>({
+  group: 'admissionregistration.k8s.io',
+  versions: ['v1'],
+  plural: 'validatingwebhookconfigurations',
+  kind: 'ValidatingWebhookConfiguration',
+  namespaced: false,
+})
 
 const release = 'ipam.cluster.x-k8s.io/ReleaseAddress'
 const protect = 'ipam.cluster.x-k8s.io/ProtectAddress'
@@ -306,5 +317,53 @@ describe('The way back to the in-cluster provider', () => {
       spec: { ...lease.spec, renewTime: lease.spec.renewTime.replace('Z', '000Z') },
     })
     await expect(adopt(world, { back: true, dryRun: false })).rejects.toThrow('Mooring runs: pod-1')
+  })
+
+  test('is refused on a server that runs desks itself, and has no lease', async () => {
+    const { world } = await aWorldBefore()
+    await world.client.create(registrations, {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingWebhookConfiguration',
+      metadata: { name: 'mooring-validating-webhook-configuration' },
+      webhooks: [
+        {
+          name: 'validation.addresspool.mooring.dev',
+          clientConfig: { url: 'https://127.0.0.1:1/validate' },
+          rules: [],
+          sideEffects: 'None',
+          admissionReviewVersions: ['v1'],
+        },
+      ],
+    } as KubeObject)
+    await expect(adopt(world, { back: true, dryRun: false })).rejects.toThrow(
+      'this server is a `mooring up` with desks',
+    )
+    expect((await adopt(world, { back: true })).code).toBe(0)
+  })
+
+  test.each([
+    ['Conflict', 'a Mooring without --leader-elect'],
+    ['Forbidden', 'the permissions of that user'],
+    ['Unreachable', 'Check the server that the kubeconfig names'],
+  ] as const)('that meets %s says what caused it, and what to do', async (reason, advice) => {
+    const { world, pool } = await aWorldBefore()
+    await world.desk.start()
+    await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+    await world.desk.stop()
+    const cause = new Error('connect ECONNREFUSED')
+    const refuse = () => Promise.reject(new ApiError('patch claims: no', { reason, code: 0 }, { cause }))
+    const client = new Proxy(world.client, {
+      get(real, name: keyof Client) {
+        return name === 'mergePatch' ? refuse : real[name].bind(real)
+      },
+    })
+    const refusal = await adopt({ ...world, client, clock: world.clock } as World, { back: true, dryRun: false }).catch(
+      (error: unknown) => error,
+    )
+    expect(refusal).toMatchObject({
+      exitCode: exitCodes.environment,
+      message: 'patch claims: no: connect ECONNREFUSED',
+      advice: expect.stringContaining(advice),
+    })
   })
 })

@@ -47,8 +47,10 @@ export interface Process {
   complaints(): string
 }
 
-export function run(build: Build, args: readonly string[]): Process {
-  const child = spawn(process.execPath, [build.main, ...args], { stdio: ['ignore', 'pipe', 'pipe'] })
+/** Through another program, where `before` names one with its arguments: it is given the command to run. */
+export function run(build: Build, args: readonly string[], before: readonly string[] = []): Process {
+  const [program = process.execPath, ...rest] = [...before, process.execPath, build.main, ...args]
+  const child = spawn(program, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
   let [output, complaints] = ['', '']
   child.stdout?.on('data', (chunk: Buffer) => {
     output += chunk.toString()
@@ -59,6 +61,12 @@ export function run(build: Build, args: readonly string[]): Process {
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }) as Ended)
   return { child, ended, output: () => output, complaints: () => complaints }
 }
+
+/** Also for root: modes of files count. */
+export const withoutPrivileges: readonly string[] =
+  process.getuid?.() === 0
+    ? ['setpriv', '--inh-caps=-dac_override,-dac_read_search', '--bounding-set=-dac_override,-dac_read_search']
+    : []
 
 /** Resolves when it is ready; throws with its output when it does not become so. */
 export async function untilReady(process: Process): Promise<{ api: string; kubeconfig: string }> {

@@ -25,12 +25,14 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   // What runs on a node, and what forwards to it.
   node: secondFloor,
   cni: ['ip'],
-  store: [],
-  apiserver: ['ip', 'telemetry', 'store'],
+  // Files that no other user may read: keys and data.
+  files: [],
+  store: ['files'],
+  apiserver: ['ip', 'telemetry', 'files', 'store'],
   // None of these reaches the store or the API server but through the API.
   playground: secondFloor,
   web: secondFloor,
-  cli: [...secondFloor, 'vsphere', 'ovn', 'adopt', 'node', 'store', 'apiserver', 'playground', 'web'],
+  cli: [...secondFloor, 'vsphere', 'ovn', 'adopt', 'node', 'files', 'store', 'apiserver', 'playground', 'web'],
   main: [...secondFloor, 'store', 'apiserver', 'web', 'cli'],
 }
 

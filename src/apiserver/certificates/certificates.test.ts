@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -187,6 +187,27 @@ describe('kept certificates', () => {
     writeFileSync(file, readFileSync(file), { mode: 0o644 })
     open(start)
     expect(statSync(file).mode & 0o777).toBe(0o600)
+  })
+
+  it('say which of them were not there', () => {
+    expect(open(start).made).toEqual(['ca', 'admin', 'service-account'])
+    expect(open(start).made).toEqual([])
+    rmSync(join(directory, 'service-account.pem'))
+    expect(open(start).made).toEqual(['service-account'])
+  })
+
+  it('are not read from, nor written to, where a planted link leads', () => {
+    open(start)
+    const [file, theirs] = [join(directory, 'ca.pem'), join(directory, 'theirs')]
+    writeFileSync(theirs, readFileSync(file))
+    rmSync(file)
+    symlinkSync(theirs, file)
+    expect(() => open(start)).toThrow(`${file} is a symbolic link`)
+    rmSync(file)
+    symlinkSync(theirs, `${file}.new`)
+    const before = readFileSync(theirs, 'utf8')
+    open(start)
+    expect(readFileSync(theirs, 'utf8')).toBe(before)
   })
 
   it('renew leaves in the last third of their life, and only then', () => {

@@ -1,6 +1,6 @@
 // The keys of one installation, kept in one directory: made on the first start, read on later ones, renewed before
-// they expire. A certificate and its key share a file, and a file is replaced whole (temporary file, fsync, rename), so
-// a crash at any moment leaves either the old pair or the new pair, never half of each.
+// they expire. A certificate and its key share a file, and a file is replaced whole, so a crash at any moment leaves
+// either the old pair or the new pair, never half of each.
 //
 //   ca.pem               the authority; renewed with the same key, so that what it signed stays valid
 //   server.pem           what the API server shows to clients
@@ -11,18 +11,9 @@
 
 import type { KeyObject } from 'node:crypto'
 import { createPrivateKey, generateKeyPairSync, X509Certificate } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { readPrivate, removeTemporaryFiles, writePrivate } from '../../files/private.ts'
 import type { Issued, Lifetime, ServerNames } from './issue.ts'
 import { issueCA, issueClientCertificate, issueServerCertificate } from './issue.ts'
 
@@ -33,7 +24,12 @@ export interface KeepOptions {
   readonly clock: () => Date
 }
 
+/** What no other copy can stand in for: a client in the field trusts it, or was given something that it signed. */
+export type Irreplaceable = 'ca' | 'admin' | 'service-account'
+
 export interface KeptCertificates {
+  /** Which of them were not there, and were made. */
+  readonly made: readonly Irreplaceable[]
   ca(): Issued
   server(): Issued
   admin(): Issued
@@ -53,6 +49,7 @@ const adminGroup = 'system:masters'
 
 export function keepCertificates({ directory, names, clock }: KeepOptions): KeptCertificates {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
+  removeTemporaryFiles(directory)
   const files = {
     ca: join(directory, 'ca.pem'),
     server: join(directory, 'server.pem'),
@@ -60,7 +57,8 @@ export function keepCertificates({ directory, names, clock }: KeepOptions): Kept
     serviceAccount: join(directory, 'service-account.pem'),
   }
 
-  const serviceAccountKey = readOrMakeSigningKey(files.serviceAccount)
+  const known = readSigningKey(files.serviceAccount)
+  const serviceAccountKey = known ?? makeSigningKey(files.serviceAccount)
   let ca = readPair(files.ca)
   let server = readPair(files.server)
   let admin = readPair(files.admin)
@@ -79,9 +77,12 @@ export function keepCertificates({ directory, names, clock }: KeepOptions): Kept
     return before.ca !== ca || before.server !== server || before.admin !== admin
   }
 
+  const found = { ca, admin, 'service-account': known }
+  const missing = (['ca', 'admin', 'service-account'] as const).filter(name => found[name] === undefined)
   renew(clock())
 
   return {
+    made: missing,
     ca: () => made(ca),
     server: () => made(server),
     admin: () => made(admin),
@@ -126,13 +127,15 @@ function covers(server: Issued, names: ServerNames): boolean {
   return hasNames && names.ips.every(ip => certificate.checkIP(ip) !== undefined)
 }
 
-function readOrMakeSigningKey(file: string): KeyObject {
-  const text = readIfPresent(file)
-  if (text === undefined) {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    writeWhole(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
-    return privateKey
-  }
+function makeSigningKey(file: string): KeyObject {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  writePrivate(file, privateKey.export({ type: 'pkcs8', format: 'pem' }).toString())
+  return privateKey
+}
+
+function readSigningKey(file: string): KeyObject | undefined {
+  const text = readPrivate(file)
+  if (text === undefined) return undefined
   const key = readKey(file, text)
   const isECP256 = key.asymmetricKeyType === 'ec' && key.asymmetricKeyDetails?.namedCurve === 'prime256v1'
   if (!isECP256 && key.asymmetricKeyType !== 'rsa') throw damaged(file, 'it holds neither an EC P-256 nor an RSA key')
@@ -140,7 +143,7 @@ function readOrMakeSigningKey(file: string): KeyObject {
 }
 
 function readPair(file: string): Issued | undefined {
-  const text = readIfPresent(file)
+  const text = readPrivate(file)
   if (text === undefined) return undefined
   const [certificate] = /-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----\n?/.exec(text) ?? []
   const [keyText] = /-----BEGIN PRIVATE KEY-----[^-]*-----END PRIVATE KEY-----\n?/.exec(text) ?? []
@@ -170,42 +173,10 @@ function readKey(file: string, text: string): KeyObject {
 }
 
 function damaged(file: string, why: string, cause?: unknown): Error {
-  return new Error(`${file} is damaged: ${why}; restore it from a backup, or remove it to have a new one made`, {
-    cause,
-  })
-}
-
-function readIfPresent(file: string): string | undefined {
-  try {
-    const text = readFileSync(file, 'utf8')
-    if ((statSync(file).mode & 0o077) !== 0) chmodSync(file, 0o600)
-    return text
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
-    throw error
-  }
+  return new Error(`${file} is damaged: ${why}`, { cause })
 }
 
 function store(file: string, pair: Issued): Issued {
-  writeWhole(file, pair.certificate + pair.key)
+  writePrivate(file, pair.certificate + pair.key)
   return pair
-}
-
-/** The file holds the new text or still the old one, and once this returns the new one survives a power cut. */
-export function writeWhole(file: string, text: string): void {
-  const temporary = `${file}.new`
-  const handle = openSync(temporary, 'w', 0o600)
-  try {
-    writeSync(handle, text)
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
-  }
-  renameSync(temporary, file)
-  const directory = openSync(join(file, '..'), 'r')
-  try {
-    fsyncSync(directory)
-  } finally {
-    closeSync(directory)
-  }
 }

@@ -39,6 +39,8 @@ export function createWorker(
       await look(key)
       failures.delete(key)
     } catch (error) {
+      // What was under way at the end may find the store closed; the next start looks at everything anew.
+      if (isStopped) return
       const count = (failures.get(key) ?? 0) + 1
       failures.set(key, count)
       onError(error, key)
