@@ -7,7 +7,7 @@ import { type KeptCertificates, keepCertificates, writeWhole } from '../apiserve
 import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
 import { createListener } from '../apiserver/edge/listener.ts'
 import { createAPIServer } from '../apiserver/server.ts'
-import { badRequest } from '../apiserver/status.ts'
+import { badRequest, StatusError } from '../apiserver/status.ts'
 import { certificateCheckMs } from '../limits.ts'
 import type { Domain } from '../runtime/domain.ts'
 import { type OpenOptions, openStore } from '../store/lmdb.ts'
@@ -74,7 +74,9 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
       actions: {
         [backupPath]: body => orderBackup(store, data, body.target),
       },
-      onError: (error, what) => console.error(`mooring: ${what}:`, error),
+      // A refusal is the answer to a request, not a fault of ours: where in the code it was made helps no reader.
+      onError: (error, what) =>
+        console.error(`mooring: ${what}:`, error instanceof StatusError ? error.message : error),
     })
     const listener = createListener({
       handler: server.handler,
