@@ -34,6 +34,19 @@ export function stringify(value: unknown): string {
   }
 }
 
+/** Characters that a terminal or a page obeys instead of showing: controls, marks of direction, what has no shape. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+const hidden = /[\0-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\p{Cf}]/gu
+
+/** Makes them visible as JSON's escapes; ends of lines and tabs stay. Inside of JSON text the value stays the same. */
+export function showHidden(text: string): string {
+  return text.replace(hidden, character =>
+    [...Array(character.length).keys()]
+      .map(i => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`)
+      .join(''),
+  )
+}
+
 function print(value: unknown): string | undefined {
   if (typeof value === 'bigint') return value.toString()
   if (Array.isArray(value)) return `[${value.map(item => print(item) ?? 'null').join(',')}]`

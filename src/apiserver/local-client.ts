@@ -45,6 +45,7 @@ export function createLocalClient(world: World, username: string, program: strin
         subresource,
         namespace,
         name,
+        isInNamespace: namespace !== '',
         path: '',
         query: new URLSearchParams(),
       },

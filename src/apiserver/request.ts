@@ -15,6 +15,8 @@ export interface ResourceRequest {
   /** Empty for cluster-scoped resources and for requests over all namespaces. */
   readonly namespace: string
   readonly name: string
+  /** Asked for inside of a namespace, as in `namespaces/NS/pods`; `namespaces/NS` itself is not. */
+  readonly isInNamespace: boolean
   readonly path: string
   readonly query: URLSearchParams
 }
@@ -70,10 +72,10 @@ function locate(rest: readonly string[]) {
   const isOwnSubresource = third === 'status' || third === 'finalize'
   if (first === 'namespaces' && rest.length > 2 && !isOwnSubresource) {
     const [plural = '', name = '', ...sub] = rest.slice(2)
-    return { namespace: second, plural, name, subresource: sub.join('/') }
+    return { namespace: second, plural, name, subresource: sub.join('/'), isInNamespace: true }
   }
   const namespace = first === 'namespaces' ? second : ''
-  return { namespace, plural: first, name: second, subresource: rest.slice(2).join('/') }
+  return { namespace, plural: first, name: second, subresource: rest.slice(2).join('/'), isInNamespace: false }
 }
 
 function refine(verb: RequestVerb, name: string, query: URLSearchParams): RequestVerb {

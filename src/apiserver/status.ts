@@ -1,6 +1,7 @@
 // Every refusal a client can get, as the Status object Kubernetes answers with. Code throws a `StatusError`; only the
 // HTTP edge turns it into bytes.
 
+import { showHidden } from '../json.ts'
 import { describeFault, type Fault, quote } from './faults.ts'
 import type { GroupResource, GroupVersionKind } from './object.ts'
 
@@ -38,19 +39,25 @@ export class StatusError extends Error {
   readonly status: FailureStatus
 
   constructor(code: number, reason: string, message: string, details?: StatusDetails, options?: ErrorOptions) {
-    super(message, options)
+    // Most messages repeat what a client wrote, and are read in a terminal by another.
+    const shown = showHidden(message)
+    super(shown, options)
     this.name = 'StatusError'
     this.status = {
       kind: 'Status',
       apiVersion: 'v1',
       metadata: {},
       status: 'Failure',
-      message,
+      message: shown,
       ...(reason !== '' && { reason }),
-      ...(details && { details }),
+      ...(details && { details: details.causes ? { ...details, causes: details.causes.map(showCause) } : details }),
       code,
     }
   }
+}
+
+function showCause(cause: StatusCause): StatusCause {
+  return { ...cause, ...(cause.message !== undefined && { message: showHidden(cause.message) }) }
 }
 
 export function isStatus(error: unknown, reason: string): error is StatusError {

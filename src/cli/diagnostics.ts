@@ -10,7 +10,7 @@ import { exitCodes, Failure } from './failure.ts'
 import type { HostPort } from './host-port.ts'
 import { type FindPage, type Page, type Pages, servePages } from './listen.ts'
 import { createProfiler } from './profile.ts'
-import { createReaders } from './readers.ts'
+import { type Admission, createReaders } from './readers.ts'
 import type { TLSChoice } from './tls.ts'
 
 export interface DiagnosticsOptions {
@@ -54,7 +54,7 @@ export function refuseOpenProfiles(isInsecure: boolean, isProfiling: boolean): v
   )
 }
 
-const refusals: Readonly<Record<'unknown' | 'forbidden', Page>> = {
+const refusals: Readonly<Record<Exclude<Admission, 'allowed'>, Page>> = {
   unknown: {
     status: 401,
     headers: { 'www-authenticate': 'Bearer' },
@@ -64,6 +64,7 @@ const refusals: Readonly<Record<'unknown' | 'forbidden', Page>> = {
     status: 403,
     body: 'this token may not get this path: a ClusterRole with its nonResourceURL allows it\n',
   },
+  busy: { status: 429, headers: { 'retry-after': '1' }, body: 'too many unknown tokens at this moment\n' },
 }
 
 const day = 24 * 60 * 60 * 1000

@@ -11,7 +11,8 @@ export interface ReadersOptions {
   readonly clock: Clock
 }
 
-export type Admission = 'allowed' | 'unknown' | 'forbidden'
+/** `busy`: too many strangers ask at this moment. */
+export type Admission = 'allowed' | 'unknown' | 'forbidden' | 'busy'
 
 export type Readers = (authorization: string | undefined, path: string) => Promise<Admission>
 
@@ -48,12 +49,31 @@ const accessReviews = defineKind<AccessReview>({
   namespaced: false,
 })
 
-/** A yes is kept for so long: Prometheus scrapes every few seconds. A no is asked about again. */
+/** A yes is kept for so long: Prometheus scrapes every few seconds. */
 const believedMs = 30_000
 const believedMax = 100
+/** A no is kept for less: the role may be bound a moment later. */
+const refusedMs = 5_000
+const refusedMax = 1_000
+/** Tokens that were never allowed are asked about this often in a second: a flood of them must not reach the API server. */
+const questionsPerSecondMax = 10
 
 export function createReaders({ client, clock }: ReadersOptions): Readers {
   const allowedUntilMs = new Map<string, number>()
+  const refused = new Map<string, { readonly admission: Admission; readonly untilMs: number }>()
+  let second = { startMs: Number.NEGATIVE_INFINITY, count: 0 }
+
+  function hasRoom(): boolean {
+    const nowMs = clock.monotonicMs()
+    if (nowMs - second.startMs >= 1_000) second = { startMs: nowMs, count: 0 }
+    return ++second.count <= questionsPerSecondMax
+  }
+
+  async function ask(token: string, path: string): Promise<Admission> {
+    const user = await userOf(client, token)
+    if (user === undefined) return 'unknown'
+    return (await mayGet(client, user, path)) ? 'allowed' : 'forbidden'
+  }
 
   return async (authorization, path) => {
     const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
@@ -61,12 +81,20 @@ export function createReaders({ client, clock }: ReadersOptions): Readers {
     // The token itself is not kept.
     const key = `${createHash('sha256').update(token).digest('hex')} ${path}`
     if ((allowedUntilMs.get(key) ?? 0) > clock.monotonicMs()) return 'allowed'
-    const user = await userOf(client, token)
-    if (user === undefined) return 'unknown'
-    if (!(await mayGet(client, user, path))) return 'forbidden'
-    if (allowedUntilMs.size >= believedMax) allowedUntilMs.clear()
-    allowedUntilMs.set(key, clock.monotonicMs() + believedMs)
-    return 'allowed'
+    const known = refused.get(key)
+    if (known !== undefined && known.untilMs > clock.monotonicMs()) return known.admission
+    // A reader that was allowed before is not kept out by strangers.
+    if (!allowedUntilMs.has(key) && !hasRoom()) return 'busy'
+    const admission = await ask(token, path)
+    if (admission === 'allowed') {
+      if (allowedUntilMs.size >= believedMax) allowedUntilMs.clear()
+      allowedUntilMs.set(key, clock.monotonicMs() + believedMs)
+      return admission
+    }
+    allowedUntilMs.delete(key)
+    if (refused.size >= refusedMax) refused.clear()
+    refused.set(key, { admission, untilMs: clock.monotonicMs() + refusedMs })
+    return admission
   }
 }
 

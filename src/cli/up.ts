@@ -7,7 +7,7 @@ import { type Irreplaceable, type KeptCertificates, keepCertificates } from '../
 import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
 import { createListener } from '../apiserver/edge/listener.ts'
 import { createAPIServer } from '../apiserver/server.ts'
-import { badRequest } from '../apiserver/status.ts'
+import { badRequest, StatusError } from '../apiserver/status.ts'
 import { NotPrivateError, writePrivate } from '../files/private.ts'
 import { certificateCheckMs } from '../limits.ts'
 import type { Domain } from '../runtime/domain.ts'
@@ -92,7 +92,9 @@ export async function up(
       },
       onError: (error, what) => {
         // It is said once, and ends the process.
-        if (state.unwritten === undefined) console.error(`mooring: ${what}:`, error)
+        if (state.unwritten !== undefined) return
+        // A refusal is the answer to a request, not a fault of ours: where in the code it was made helps no reader.
+        console.error(`mooring: ${what}:`, error instanceof StatusError ? error.message : error)
       },
     })
     const listener = createListener({

@@ -2,6 +2,8 @@
 // not an exception; its sentence names the text, says what is wrong with it and what to write instead, and is fit to be
 // shown to the person who typed it.
 
+import { showHidden } from '../json.ts'
+
 export interface Malformed {
   /** One sentence for the person who wrote the text. */
   readonly malformed: string
@@ -18,8 +20,8 @@ export function isMalformed(result: unknown): result is Malformed {
   return typeof result === 'object' && result !== null && 'malformed' in result
 }
 
-/** Quotes as JSON does, so that control characters and line ends cannot reshape the message they appear in. */
+/** Quotes as JSON does, so that control characters, marks of direction and line ends cannot reshape the message they appear in. */
 export function quoteText(text: string): string {
-  if (text.length <= quotedCharsMax) return JSON.stringify(text)
-  return `${JSON.stringify(text.slice(0, quotedCharsMax))}... (${text.length} characters)`
+  if (text.length <= quotedCharsMax) return showHidden(JSON.stringify(text))
+  return `${showHidden(JSON.stringify(text.slice(0, quotedCharsMax)))}... (${text.length} characters)`
 }

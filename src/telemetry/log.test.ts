@@ -20,6 +20,15 @@ test('for a terminal it is one line too, whatever the fields hold', () => {
   expect(lines).toEqual(['2030-01-01T00:00:00.000Z error no answer claim=lab/a error="two\\nlines"\n'])
 })
 
+test.each(['json', 'text'] as const)(
+  'as %s, no character in a field turns the line around or hides part of it',
+  form => {
+    const { lines, log } = aLog({ form })
+    log.info('refused', { name: 'a\u202eb\u2066c\u200bd\u009be' })
+    expect(lines[0]).toContain('a\\u202eb\\u2066c\\u200bd\\u009be')
+  },
+)
+
 test('what is below the level is not written', () => {
   const { lines, log } = aLog()
   log.debug('details')

@@ -1,6 +1,8 @@
 // A log line is a constant sentence plus fields: the sentence can be searched for, the fields can be counted by. Where
 // lines go and what time it is are passed in. A field that cannot be printed never fails the caller.
 
+import { showHidden } from '../json.ts'
+
 export type Level = 'debug' | 'info' | 'error'
 
 export type LogFields = Readonly<Record<string, unknown>>
@@ -29,7 +31,7 @@ const rank: Readonly<Record<Level, number>> = { debug: 0, info: 1, error: 2 }
 export function createLog({ write, now, level = 'info', form = 'json' }: LogOptions): Log {
   const print = form === 'json' ? toJSONLine : toTextLine
   const say = (at: Level, sentence: string, fields: LogFields) => {
-    if (rank[at] >= rank[level]) write(print(new Date(now()).toISOString(), at, sentence, fields))
+    if (rank[at] >= rank[level]) write(showHidden(print(new Date(now()).toISOString(), at, sentence, fields)))
   }
   return logWith(say, {})
 }

@@ -73,7 +73,8 @@ describe('bodies', () => {
 
   test('over the limit are refused on HTTP/2 as well', async () => {
     const body = 'x'.repeat(bodyBytesMax + 1)
-    expect(await http2(target, { ':method': 'POST', ':path': N, 'content-type': 'application/json' }, body)).toBe(413)
+    const headers = { ':method': 'POST', ':path': N, 'content-type': 'application/json' }
+    expect((await http2(target, headers, body)).code).toBe(413)
   })
 
   test('keys with a meaning in JavaScript are keys like any other', async () => {
@@ -174,7 +175,7 @@ describe('paths and queries', () => {
   })
 
   test.each([['constructor'], ['__proto__'], ['toString'], ['BREW']])('the method %s means nothing', async method => {
-    expect(await http2(target, { ':method': method, ':path': N })).toBe(405)
+    expect((await http2(target, { ':method': method, ':path': N })).code).toBe(405)
   })
 
   test('a selector of 60 KB is read or refused, and quickly', async () => {
@@ -206,6 +207,45 @@ describe('paths and queries', () => {
     )
     expect(namespaces.every(namespace => namespace === 'default')).toBe(true)
   })
+})
+
+describe('headers', () => {
+  const path = '/apis/authentication.k8s.io/v1/selfsubjectreviews'
+  const review = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' })
+  const identity = {
+    'impersonate-user': 'ann',
+    'impersonate-group': ['blue', 'red, green'],
+    'impersonate-extra-scopes': ['view', 'edit, delete'],
+  }
+  const expected = {
+    groups: ['blue', 'red, green', 'system:authenticated'],
+    extra: { scopes: ['view', 'edit, delete'] },
+  }
+  const userIn = (text: string) => (JSON.parse(text) as { status: { userInfo: object } }).status.userInfo
+
+  test('of one name stay as many values as were sent, in HTTP/1', async () => {
+    expect(userIn((await target.send('POST', path, review, identity)).text)).toMatchObject(expected)
+  })
+
+  test('of one name stay as many values as were sent, in HTTP/2', async () => {
+    const headers = { ':method': 'POST', ':path': path, 'content-type': 'application/json', ...identity }
+    expect(userIn((await http2(target, headers, review)).text)).toMatchObject(expected)
+  })
+})
+
+describe('texts that turn around what stands beside them', () => {
+  test.each(['application/json', 'application/yaml'])(
+    'are shown as escapes where a refusal of %s repeats them',
+    async type => {
+      const name = 'a\u202egpj.exe\u2066\u200b'
+      const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels: { [name]: name } } })
+      const { code, text } = await target.send('POST', N, body, { 'content-type': type })
+      expect(code).toBe(422)
+      const { message, details } = JSON.parse(text) as { message: string; details: { causes: object[] } }
+      expect(message).toContain('a\\u202egpj.exe\\u2066\\u200b')
+      expect(message + JSON.stringify(details.causes)).not.toMatch(/[\u202e\u2066\u200b]/)
+    },
+  )
 })
 
 describe('definitions that mean harm', () => {

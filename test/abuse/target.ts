@@ -24,7 +24,12 @@ export interface Reply {
 export interface Target {
   readonly port: number
   readonly server: APIServer
-  send(method: string, path: string, body?: string | Buffer, headers?: Record<string, string>): Promise<Reply>
+  send(
+    method: string,
+    path: string,
+    body?: string | Buffer,
+    headers?: Record<string, string | string[]>,
+  ): Promise<Reply>
   /** Text straight onto the wire; answers with everything that came back until the server hung up. */
   raw(bytes: string | Buffer): Promise<string>
   socket(): Promise<TLSSocket>
@@ -137,7 +142,11 @@ export async function aTarget(options: TargetOptions = {}): Promise<Target> {
 }
 
 /** A client that may send any method and any header, which HTTP/1 parsers refuse. */
-export async function http2(target: Target, headers: Record<string, string>, body?: string): Promise<number> {
+export async function http2(
+  target: Target,
+  headers: Record<string, string | string[]>,
+  body?: string,
+): Promise<{ readonly code: number; readonly text: string }> {
   const kept = certificates()
   const { certificate: cert, key } = kept.admin()
   const session = connectHTTP2(`https://127.0.0.1:${target.port}`, { cert, key, rejectUnauthorized: false })
@@ -146,8 +155,9 @@ export async function http2(target: Target, headers: Record<string, string>, bod
     const stream = session.request(headers, { endStream: body === undefined })
     if (body !== undefined) stream.end(body)
     const [answer] = (await once(stream, 'response')) as [Record<string, unknown>]
-    stream.resume()
-    return Number(answer[':status'])
+    const chunks: Buffer[] = []
+    for await (const chunk of stream) chunks.push(chunk as Buffer)
+    return { code: Number(answer[':status']), text: Buffer.concat(chunks).toString('utf8') }
   } finally {
     session.destroy()
   }

@@ -93,6 +93,24 @@ describe.each(both)('The webhook of %s', (_, pool) => {
   })
 })
 
+describe('A namespace that is deleted', () => {
+  test.each([
+    ['an InClusterIPPool', aPool],
+    ['an AddressPool', anAddressPool],
+  ])(
+    'goes, although a claim in it is bound to %s of its own, whose deletion the webhook refuses at first',
+    async (_, pool) => {
+      const world = await aWorldWithWebhooks()
+      const there = await world.anotherNamespace()
+      const own = await world.create(pool().in(there))
+      await aServedClaim(world, aClaim().on(own).in(there))
+      const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: there } }
+      await world.delete(namespace)
+      await isGone(world, namespace, 60_000)
+    },
+  )
+})
+
 describe('The webhook of AddressPools', () => {
   test('lets a range be retired by draining it, which leaving it out is not', async () => {
     const world = await aWorldWithWebhooks()

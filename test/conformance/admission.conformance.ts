@@ -202,6 +202,35 @@ describe('a validating webhook', () => {
     ])
   })
 
+  conforms('that refuses deletes keeps its kind in a namespace that ends, and no other', async () => {
+    let isKept = true
+    const { ns } = await register('validating', ({ operation }) =>
+      operation === 'DELETE' && isKept ? { allowed: false, status: { message: 'in use' } } : { allowed: true },
+    )
+    ok(await server.create(configMaps(ns), configMap('kept')))
+    const accounts = `/api/v1/namespaces/${ns}/serviceaccounts`
+    ok(await server.create(accounts, { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot' } }))
+    ok(await server.delete(`/api/v1/namespaces/${ns}`))
+    await eventually(async () => {
+      expect((await server.get(`${accounts}/robot`)).code).toBe(404)
+      expect(ok(await server.get(`/api/v1/namespaces/${ns}`)).status).toMatchObject({
+        phase: 'Terminating',
+        conditions: expect.arrayContaining([
+          expect.objectContaining({
+            type: 'NamespaceDeletionContentFailure',
+            status: 'True',
+            reason: 'ContentDeletionFailed',
+            message: expect.stringMatching(
+              /^Failed to delete all resource types, 1 remaining: .*admission webhook ".*" denied the request: in use$/,
+            ),
+          }),
+        ]),
+      })
+    })
+    isKept = false
+    await eventually(async () => expect((await server.get(`/api/v1/namespaces/${ns}`)).code).toBe(404))
+  })
+
   conforms('must say whether it has side effects', async () => {
     const body = {
       apiVersion: 'admissionregistration.k8s.io/v1',

@@ -374,6 +374,19 @@ describe('impersonation', () => {
     })
   })
 
+  conforms('takes each header of a repeated name as a value of its own', async () => {
+    const headers = { 'impersonate-extra-scopes': ['view', 'edit, delete'] }
+    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+    const answer = ok(
+      await server
+        .impersonating('ann', ['blue', 'red, green'])
+        .create('/apis/authentication.k8s.io/v1/selfsubjectreviews', body, { headers }),
+    )
+    expect(answer.status).toMatchObject({
+      userInfo: { groups: ['blue', 'red, green', 'system:authenticated'], extra: { scopes: ['view', 'edit, delete'] } },
+    })
+  })
+
   conforms('of groups without a user is refused', async () => {
     const answer = await server.get('/api/v1/namespaces', { headers: { 'impersonate-group': 'system:masters' } })
     expect(answer.code).toBe(400)

@@ -152,6 +152,10 @@ describe('bad paths', () => {
     '/apis/constructor/v1/x',
     '/api/v1/__proto__',
     '/apis/apps/v1/toString',
+    '/api/v1/namespaces/default/namespaces',
+    '/api/v1/namespaces/default/namespaces/default',
+    '/api/v1/namespaces/default/namespaces/kube-system',
+    '/api/v1/namespaces/default/namespaces/default/status',
   ]) {
     conforms(`answer 404 at ${path}`, async () => {
       expect((await server.get(path)).code).toBe(404)

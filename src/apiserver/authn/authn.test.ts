@@ -38,10 +38,10 @@ function aWorld(signingKey = ecKey) {
     allowAnonymous: true,
   })
   world.put('serviceaccounts', 'team-a', 'robot', 'uid-1')
-  const ask = (spec: Record<string, unknown> = {}, metadata = {}) =>
+  const ask = (spec: Record<string, unknown> = {}, metadata = {}, warn: (text: string) => void = () => {}) =>
     answerTokenRequest(
       { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata, spec },
-      { namespace: 'team-a', name: 'robot', tokens, find, now: world.now },
+      { namespace: 'team-a', name: 'robot', tokens, find, now: world.now, warn },
     )
   const tokenFor = (spec: Record<string, unknown> = {}) => (ask(spec).status as { token: string }).token
   return { world, tokens, authenticate, ask, tokenFor }
@@ -266,6 +266,18 @@ describe('a token request', () => {
     expect(expirationTimestamp).toBe('2026-03-01T13:00:07Z')
     world.now = new Date(start.getTime() + 300 * 24 * 60 * 60_000)
     expect(tokens.verify(token).user.uid).toBe('uid-1')
+  })
+
+  it('for more than a year is granted for a year, with a warning', () => {
+    const warnings: string[] = []
+    const { ask, tokens, world } = aWorld()
+    const answer = ask({ expirationSeconds: 2 ** 32 }, {}, text => warnings.push(text))
+    const { token, expirationTimestamp } = answer.status as { token: string; expirationTimestamp: string }
+    expect(answer.spec).toMatchObject({ expirationSeconds: 31_536_000 })
+    expect(expirationTimestamp).toBe('2027-03-01T12:00:00Z')
+    expect(warnings).toEqual(['requested expiration of 4294967296 seconds shortened to 31536000 seconds'])
+    world.now = new Date(start.getTime() + 366 * 24 * 60 * 60_000)
+    expect(() => tokens.verify(token)).toThrow('expired')
   })
 
   it.each([

@@ -14,6 +14,8 @@ const longest = 2 ** 32
 /** What pods ask for by default: an hour, plus seven seconds by which it is recognised. */
 const podTokenSeconds = hour + 7
 const extendedSeconds = 365 * 24 * hour
+/** More than a year is granted as a year, as kube-apiserver does under --service-account-max-token-expiration. */
+const grantedSecondsMax = 365 * 24 * hour
 
 export interface TokenRequestContext {
   readonly namespace: string
@@ -22,11 +24,12 @@ export interface TokenRequestContext {
   readonly tokens: Tokens
   readonly find: Find
   readonly now: Date
+  readonly warn: (text: string) => void
 }
 
 /** A copy of the request with its status filled in. Throws a `StatusError`. */
 export function answerTokenRequest(request: KubeObject, context: TokenRequestContext): KubeObject {
-  const { namespace, name, tokens, find, now } = context
+  const { namespace, name, tokens, find, now, warn } = context
   const { metadata } = request
   if (metadata.name && metadata.name !== name) {
     throw mismatch(name, 'metadata.name', metadata.name, 'must match the service account name if specified')
@@ -53,12 +56,17 @@ export function answerTokenRequest(request: KubeObject, context: TokenRequestCon
   const spec = isObject(request.spec) ? clone(request.spec) : {}
   const asked = listOfText(spec.audiences)
   const audiences = asked.length > 0 ? asked : tokens.audiences
-  const expirationSeconds = secondsOf(spec.expirationSeconds)
-  if (expirationSeconds < shortest) {
-    throw badDuration(expirationSeconds, 'may not specify a duration less than 10 minutes')
+  const askedSeconds = secondsOf(spec.expirationSeconds)
+  if (askedSeconds < shortest) {
+    throw badDuration(askedSeconds, 'may not specify a duration less than 10 minutes')
   }
-  if (expirationSeconds > longest) {
-    throw badDuration(expirationSeconds, 'may not specify a duration larger than 2^32 seconds')
+  if (askedSeconds > longest) {
+    throw badDuration(askedSeconds, 'may not specify a duration larger than 2^32 seconds')
+  }
+
+  const expirationSeconds = Math.min(askedSeconds, grantedSecondsMax)
+  if (expirationSeconds < askedSeconds) {
+    warn(`requested expiration of ${askedSeconds} seconds shortened to ${expirationSeconds} seconds`)
   }
 
   const bound = boundTo(spec.boundObjectRef, context)

@@ -9,9 +9,23 @@ import {
   namespaces,
   widgets,
 } from '../../../test/harness/objects.ts'
-import { aWorld } from '../../../test/harness/world.ts'
+import { aWorld, type World } from '../../../test/harness/world.ts'
+import { StatusError } from '../status.ts'
 
 const hold = 'example.com/hold'
+
+/** As a webhook would that refuses them, until the answer is called. */
+function refuseDeletes(world: World, plural: string, message: string): () => void {
+  const { admission } = world.server.world
+  const validate = admission.validate.bind(admission)
+  const refusing: typeof validate = request => {
+    if (request.operation === 'DELETE' && request.call.resource.plural === plural)
+      throw new StatusError(403, '', message)
+    return validate(request)
+  }
+  Object.assign(admission, { validate: refusing })
+  return () => void Object.assign(admission, { validate })
+}
 
 describe('a namespace that is deleted', () => {
   test('is emptied, then gone', async () => {
@@ -60,6 +74,36 @@ describe('a namespace that is deleted', () => {
     })
     ok(await world.admin.patch(`${widgets('team')}/held`, { metadata: { finalizers: null } }))
     await world.settled()
+    expect((await world.admin.get(`${namespaces}/team`)).code).toBe(404)
+  })
+
+  test('is emptied of all else while the delete of one kind is refused, says why, and goes when it no longer is', async () => {
+    const world = await aWorld()
+    await define(world)
+    ok(await world.admin.create(namespaces, aNamespace('team')))
+    ok(await world.admin.create(configMaps('team'), aConfigMap('kept')))
+    ok(await world.admin.create(widgets('team'), aWidget('gone')))
+    const refusal = 'admission webhook "example.com" denied the request: in use'
+    const allow = refuseDeletes(world, 'configmaps', refusal)
+    ok(await world.admin.delete(`${namespaces}/team`))
+    await world.settled()
+    expect((await world.admin.get(`${widgets('team')}/gone`)).code).toBe(404)
+    expect((await world.admin.get(`${configMaps('team')}/kept`)).code).toBe(200)
+    expect(ok(await world.admin.get(`${namespaces}/team`)).status).toMatchObject({
+      phase: 'Terminating',
+      conditions: expect.arrayContaining([
+        expect.objectContaining({
+          type: 'NamespaceDeletionContentFailure',
+          status: 'True',
+          reason: 'ContentDeletionFailed',
+          message: `Failed to delete all resource types, 1 remaining: ${refusal}`,
+        }),
+      ]),
+    })
+    await world.pass(10 * 60_000)
+    expect(world.faults.map(({ what }) => what)).toEqual(['namespace team'])
+    allow()
+    await world.pass(60_000)
     expect((await world.admin.get(`${namespaces}/team`)).code).toBe(404)
   })
 

@@ -7,8 +7,15 @@ import type { LocalClient } from '../local-client.ts'
 import { toTimestamp } from '../metadata.ts'
 import { equal, isObject, type KubeObject } from '../object.ts'
 import { getObject, listObjects, prefixOf } from '../objects.ts'
-import { isStatus, qualified } from '../status.ts'
+import { bareError, isStatus } from '../status.ts'
 import type { Controller, OnError } from './controller.ts'
+import {
+  type Condition,
+  countRemaining,
+  describeContent,
+  describeFailures,
+  type Remaining,
+} from './namespace-conditions.ts'
 import { createWorker } from './worker.ts'
 
 /** Objects with finalizers take their time; the namespace looks again until they are gone. */
@@ -22,11 +29,14 @@ export function createNamespaces(
 ): Controller {
   const { namespaces, serviceAccounts, configMaps, ca } = parts
   const { store, registry } = world
-  const worker = createWorker(look, onError)
+  const worker = createWorker(look, (error, name) => onError(error, `namespace ${name}`))
+  /** How many objects there were in each namespace that is being deleted, at the last look. */
+  const contentCounts = new Map<string, number>()
   const stops: (() => void)[] = []
 
   async function look(name: string): Promise<void> {
     const namespace = getObject(store, namespaces, '', name)
+    if (!namespace?.metadata.deletionTimestamp) contentCounts.delete(name)
     if (namespace === undefined) return
     try {
       if (namespace.metadata.deletionTimestamp) await empty(namespace)
@@ -74,18 +84,15 @@ export function createNamespaces(
     const spec = isObject(namespace.spec) ? namespace.spec : {}
     const finalizers = Array.isArray(spec.finalizers) ? spec.finalizers : []
     if (!finalizers.includes('kubernetes')) return
-    const left: Remaining = { counts: new Map(), finalizers: new Map() }
-    const seen = new Set<string>()
-    for (const resource of [...registry.resources()]) {
-      const prefix = prefixOf(resource, name)
-      if (!resource.namespaced || seen.has(prefix) || !resource.storage.verbs.includes('delete')) continue
-      seen.add(prefix)
-      if (store.count(prefix) === 0) continue
-      await client.removeAll({ resource, namespace: name })
-      countRemaining(left, qualified(resource), listObjects(store, resource, name))
-    }
+    const left = await removeContent(name)
     await report(namespace, left)
-    if (left.counts.size > 0) return worker.markLater(name, emptyingPollMs)
+    const count = countContent(name)
+    const isSmaller = count < (contentCounts.get(name) ?? Number.POSITIVE_INFINITY)
+    contentCounts.set(name, count)
+    // A delete that was refused is tried again with a growing delay, unless something went meanwhile: that may have been
+    // why it was refused, as a pool is kept by the claims on it.
+    if (left.failures.length > 0 && !isSmaller) throw bareError(describeFailures(left.failures))
+    if (count > 0) return worker.markLater(name, emptyingPollMs)
     const latest = getObject(store, namespaces, '', name)
     if (latest === undefined) return
     const rest = finalizers.filter(finalizer => finalizer !== 'kubernetes')
@@ -95,12 +102,42 @@ export function createNamespaces(
     )
   }
 
+  /** What cannot be deleted of one kind does not keep the others. */
+  async function removeContent(name: string): Promise<Remaining> {
+    const left: Remaining = { counts: new Map(), finalizers: new Map(), failures: [] }
+    for (const [prefix, resource] of contentOf(name)) {
+      if (store.count(prefix) === 0) continue
+      try {
+        await client.removeAll({ resource, namespace: name })
+        countRemaining(left, resource, listObjects(store, resource, name))
+      } catch (error) {
+        left.failures.push(error instanceof Error ? error.message : String(error))
+      }
+    }
+    return left
+  }
+
+  /** By prefix of the keys: a kind that is served by two groups is stored once. */
+  function contentOf(name: string): Map<string, Resource> {
+    const found = new Map<string, Resource>()
+    for (const resource of registry.resources()) {
+      const prefix = prefixOf(resource, name)
+      const isDeletable = resource.namespaced && resource.storage.verbs.includes('delete')
+      if (isDeletable && !found.has(prefix)) found.set(prefix, resource)
+    }
+    return found
+  }
+
+  function countContent(name: string): number {
+    return [...contentOf(name).keys()].reduce((sum, prefix) => sum + store.count(prefix), 0)
+  }
+
   /** Writes what still keeps the namespace into its conditions. */
   async function report(namespace: KubeObject, left: Remaining): Promise<void> {
     const status = isObject(namespace.status) ? namespace.status : {}
     const time = toTimestamp(world.now())
     const old = (Array.isArray(status.conditions) ? status.conditions : []) as Condition[]
-    const conditions = describe(left).map(wanted => {
+    const conditions = describeContent(left).map((wanted): Condition => {
       const known = old.find(condition => condition.type === wanted.type)
       return known?.status === wanted.status ? { ...known, ...wanted } : { ...wanted, lastTransitionTime: time }
     })
@@ -113,7 +150,12 @@ export function createNamespaces(
     start() {
       for (const namespace of listObjects(store, namespaces)) worker.mark(namespace.metadata.name ?? '')
       const watched = store.watch(namespaces.keyPrefix, store.revision, change => {
-        if (change.type === 'put') worker.mark(change.entry.key.slice(namespaces.keyPrefix.length))
+        worker.mark(change.entry.key.slice(namespaces.keyPrefix.length))
+      })
+      const emptied = store.watch('/', store.revision, ({ type, entry }) => {
+        if (type !== 'delete' || contentCounts.size === 0) return
+        const [, , , namespace = ''] = entry.key.split('/', 4)
+        if (contentCounts.has(namespace)) worker.markLater(namespace, emptyingPollMs)
       })
       // What every namespace has is restored when a client deletes or changes it.
       const restored = [serviceAccounts, configMaps].map(({ keyPrefix }) =>
@@ -123,7 +165,7 @@ export function createNamespaces(
           if (isOurs) worker.mark(namespace)
         }),
       )
-      stops.push(...[watched, ...restored].map(watch => () => watch.stop()))
+      stops.push(...[watched, emptied, ...restored].map(watch => () => watch.stop()))
     },
     stop() {
       for (const stop of stops) stop()
@@ -132,75 +174,7 @@ export function createNamespaces(
   }
 }
 
-interface Condition {
-  type: string
-  status: string
-  reason: string
-  message: string
-  lastTransitionTime?: string
-}
-
 const rootCA = 'kube-root-ca.crt'
 const rootCANote = {
   'kubernetes.io/description': 'Contains the certificate of the authority that signed this API server’s certificate.',
-}
-
-/** What is left of each resource, and how many objects each finalizer holds. */
-interface Remaining {
-  readonly counts: Map<string, number>
-  readonly finalizers: Map<string, number>
-}
-
-function countRemaining({ counts, finalizers }: Remaining, resource: string, objects: Iterable<KubeObject>): void {
-  for (const { metadata } of objects) {
-    counts.set(resource, (counts.get(resource) ?? 0) + 1)
-    for (const finalizer of metadata.finalizers ?? []) finalizers.set(finalizer, (finalizers.get(finalizer) ?? 0) + 1)
-  }
-}
-
-function describe({ counts, finalizers }: Remaining): Condition[] {
-  const fine = (type: string, reason: string, message: string): Condition => ({
-    type,
-    status: 'False',
-    reason,
-    message,
-  })
-  const listed = (entries: Map<string, number>, verb: string) =>
-    [...entries]
-      .map(([name, count]) => `${name} ${verb} ${count} resource instances`)
-      .sort()
-      .join(', ')
-  const content: Condition =
-    counts.size === 0
-      ? fine('NamespaceContentRemaining', 'ContentRemoved', 'All content successfully removed')
-      : {
-          type: 'NamespaceContentRemaining',
-          status: 'True',
-          reason: 'SomeResourcesRemain',
-          message: `Some resources are remaining: ${listed(counts, 'has')}`,
-        }
-  const held: Condition =
-    finalizers.size === 0
-      ? fine('NamespaceFinalizersRemaining', 'ContentHasNoFinalizers', 'All content-preserving finalizers finished')
-      : {
-          type: 'NamespaceFinalizersRemaining',
-          status: 'True',
-          reason: 'SomeFinalizersRemain',
-          message: `Some content in the namespace has finalizers remaining: ${listed(finalizers, 'in')}`,
-        }
-  return [
-    fine('NamespaceDeletionDiscoveryFailure', 'ResourcesDiscovered', 'All resources successfully discovered'),
-    fine(
-      'NamespaceDeletionGroupVersionParsingFailure',
-      'ParsedGroupVersions',
-      'All legacy kube types successfully parsed',
-    ),
-    fine(
-      'NamespaceDeletionContentFailure',
-      'ContentDeleted',
-      'All content successfully deleted, may be waiting on finalization',
-    ),
-    content,
-    held,
-  ]
 }

@@ -1,12 +1,13 @@
 // A work queue: marked keys are handled one after the other. A key marked while it is being handled is handled again;
-// one that fails is retried with a growing delay. A watch may only mark keys: work never runs inside an event handler.
+// one that fails is retried with a growing delay, and told of once for as long as it fails for the same reason. A watch may
+// only mark keys: work never runs inside an event handler.
 
 const retryMsMin = 20
 const retryMsMax = 30_000
 
 export interface Worker {
   mark(key: string): void
-  /** Looks at the key again after a while, whatever happens meanwhile. */
+  /** Looks at the key again after a while, whatever happens meanwhile; the earliest of several times holds. */
   markLater(key: string, delayMs: number): void
   stop(): void
 }
@@ -16,8 +17,8 @@ export function createWorker(
   onError: (error: unknown, key: string) => void,
 ): Worker {
   const marked = new Set<string>()
-  const failures = new Map<string, number>()
-  const timers = new Map<string, NodeJS.Timeout>()
+  const failures = new Map<string, { readonly count: number; readonly reason: string }>()
+  const timers = new Map<string, { readonly timer: NodeJS.Timeout; readonly dueMs: number }>()
   let isRunning = false
   let isStopped = false
 
@@ -41,9 +42,11 @@ export function createWorker(
     } catch (error) {
       // What was under way at the end may find the store closed; the next start looks at everything anew.
       if (isStopped) return
-      const count = (failures.get(key) ?? 0) + 1
-      failures.set(key, count)
-      onError(error, key)
+      const before = failures.get(key)
+      const count = (before?.count ?? 0) + 1
+      const reason = error instanceof Error ? error.message : String(error)
+      failures.set(key, { count, reason })
+      if (reason !== before?.reason) onError(error, key)
       markLater(key, Math.min(retryMsMin * 2 ** (count - 1), retryMsMax))
     }
   }
@@ -56,12 +59,15 @@ export function createWorker(
 
   function markLater(key: string, delayMs: number): void {
     if (isStopped) return
-    clearTimeout(timers.get(key))
+    const dueMs = performance.now() + delayMs
+    const pending = timers.get(key)
+    if (pending !== undefined && pending.dueMs <= dueMs) return
+    clearTimeout(pending?.timer)
     const timer = setTimeout(() => {
       timers.delete(key)
       mark(key)
     }, delayMs)
-    timers.set(key, timer)
+    timers.set(key, { timer, dueMs })
   }
 
   return {
@@ -69,7 +75,7 @@ export function createWorker(
     markLater,
     stop() {
       isStopped = true
-      for (const timer of timers.values()) clearTimeout(timer)
+      for (const { timer } of timers.values()) clearTimeout(timer)
       timers.clear()
     },
   }

@@ -53,6 +53,19 @@ describe('authorization', () => {
     expect((await ann.get(configMaps())).code).toBe(403)
   })
 
+  test('a namespace is not found inside of a namespace, not even inside of itself', async () => {
+    const world = await aWorld()
+    await grant(world, 'ann', on(['*'], ['*']))
+    const ann = world.as('ann')
+    expect((await ann.get(`${namespaces}/default`)).code).toBe(200)
+    for (const path of ['namespaces', 'namespaces/default', 'namespaces/kube-system', 'namespaces/default/status']) {
+      expect((await ann.get(`${namespaces}/default/${path}`)).code, path).toBe(404)
+      expect((await world.admin.get(`/api/v1/watch/namespaces/default/${path}`)).code, path).toBe(404)
+    }
+    expect((await ann.delete(`${namespaces}/default/namespaces`)).code).toBe(404)
+    expect((await ann.get(`${namespaces}/kube-system/namespaces/default`)).code).toBe(403)
+  })
+
   test('a rule that names an object allows to list and watch that one', async () => {
     const world = await aWorld()
     ok(await world.admin.create(configMaps(), aConfigMap('mine')))

@@ -130,11 +130,10 @@ function toCall(world: World, request: ResourceRequest, wire: WireRequest, user:
   const resource = world.registry.find(request.group, request.plural)
   const served = resource?.versions.get(request.version)
   if (resource === undefined || served === undefined) throw unknownKind(world, request)
-  // A cluster-scoped kind has no objects inside a namespace; the namespace kind is the namespace.
-  const scoped =
-    request.plural === 'namespaces' && request.group === ''
-      ? { ...request, namespace: '', name: request.namespace === '' ? request.name : request.namespace }
-      : request
+  // A cluster-scoped kind has no objects inside a namespace. A namespace is authorised as one inside of itself.
+  const isNamespace = request.plural === 'namespaces' && request.group === ''
+  if (isNamespace && request.isInNamespace) throw noSuchPath()
+  const scoped = isNamespace ? { ...request, namespace: '' } : request
   if (!resource.namespaced && scoped.namespace !== '') throw noSuchPath()
   refuseMisplaced(resource, scoped)
   if (served.kind.deprecationWarning !== undefined) warnings.push(served.kind.deprecationWarning)

@@ -110,7 +110,7 @@ async function serve(serving: Serving, request: Http2ServerRequest, response: Ht
   const answer = await handler({
     method: request.method,
     target: request.url,
-    headers: distinct(request.headers),
+    headers: distinct(request.rawHeaders),
     body,
     peerCertificate: peerCertificate(request.socket as TLSSocket),
     get signal() {
@@ -155,10 +155,15 @@ function peerCertificate(socket: TLSSocket): Buffer | undefined {
   return found
 }
 
-function distinct(headers: NodeJS.Dict<string | string[]>): Record<string, readonly string[]> {
-  const result: Record<string, readonly string[]> = Object.create(null)
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined && !name.startsWith(':')) result[name] = Array.isArray(value) ? value : [value]
+/** From names and values in turn, as they were sent: Node's own reading joins two headers of one name into one value. */
+function distinct(raw: readonly string[]): Record<string, readonly string[]> {
+  const result: Record<string, string[]> = Object.create(null)
+  for (let i = 0; i + 1 < raw.length; i += 2) {
+    const name = (raw[i] ?? '').toLowerCase()
+    if (name.startsWith(':')) continue
+    const values = result[name]
+    if (values === undefined) result[name] = [raw[i + 1] ?? '']
+    else values.push(raw[i + 1] ?? '')
   }
   return result
 }

@@ -15,6 +15,6 @@ export async function requestToken(call: Call, world: World): Promise<Answer> {
   return {
     type: 'object',
     code: 201,
-    object: answerTokenRequest(request, { namespace, name, tokens, find, now: world.now() }),
+    object: answerTokenRequest(request, { namespace, name, tokens, find, now: world.now(), warn: call.warn }),
   }
 }
