@@ -1,8 +1,9 @@
 // What users install from, as it is rendered.
 
+import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { plainInstall, toInstallation, toYAML } from '../../scripts/config/manifests.ts'
@@ -109,6 +110,12 @@ describe('an installation', () => {
     }
   })
 })
+
+interface BOM {
+  metadata: { component: { purl: string } }
+  components: { name: string; purl: string; hashes: object[] }[]
+  dependencies: { ref: string; dependsOn: string[] }[]
+}
 
 interface Desk {
   seeing: Record<string, unknown[]>
@@ -236,6 +243,36 @@ describe('a release', () => {
       )
       expect(names.map(({ name }) => name)).toEqual((the(kind).webhooks as { name: string }[]).map(({ name }) => name))
     }
+  })
+
+  test('names every package that is needed to run, and none besides, with the checksum of the lock file', () => {
+    const { metadata, components, dependencies } = JSON.parse(readFileSync(join(out, 'bom.json'), 'utf8')) as BOM
+    const reached = new Set([metadata.component.purl])
+    for (const ref of reached) {
+      for (const next of dependencies.find(dependency => dependency.ref === ref)?.dependsOn ?? []) reached.add(next)
+    }
+    const known = components.map(({ purl }) => purl)
+    expect([...reached].slice(1).toSorted()).toEqual(known.toSorted())
+    expect(known).toContain('pkg:npm/%40lmdb/lmdb-linux-arm64@3.5.6')
+    expect(known.join()).not.toContain('vitest')
+    const yaml = components.find(({ name }) => name === 'yaml')
+    const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+    const content = Buffer.from(packages['node_modules/yaml'].integrity.slice('sha512-'.length), 'base64')
+    expect(yaml?.hashes).toEqual([{ alg: 'SHA-512', content: content.toString('hex') }])
+  })
+
+  test('has a checksum of every file, and says from what it was made', () => {
+    const sums = readFileSync(join(out, 'SHA256SUMS'), 'utf8').trim().split('\n')
+    const files = readdirSync(out, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile() && entry.name !== 'SHA256SUMS')
+      .map(entry => relative(out, join(entry.parentPath, entry.name)))
+    const sumOf = (path: string) =>
+      createHash('sha256')
+        .update(readFileSync(join(out, path)))
+        .digest('hex')
+    expect(sums.toSorted()).toEqual(files.map(path => `${sumOf(path)}  ${path}`).toSorted())
+    const { subject } = JSON.parse(readFileSync(join(out, 'provenance.json'), 'utf8'))
+    expect(subject).toContainEqual({ name: 'mooring.yaml', digest: { sha256: sumOf('mooring.yaml') } })
   })
 
   test('runs the image that a value names', () => {
