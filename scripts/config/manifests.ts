@@ -9,6 +9,7 @@ import {
 } from '../../src/admission/registration.ts'
 import { definitionsOf, needsConversion, withConversion } from '../../src/cli/definitions.ts'
 import { permissionSets } from '../../src/cli/permissions.ts'
+import { toClusterRoles } from '../../src/cli/user-roles.ts'
 import { componentsOf } from '../../src/controllers/assemble.ts'
 import type { PermissionScope } from '../../src/controllers/component.ts'
 import type { Desk } from '../../src/controllers/desk.ts'
@@ -52,6 +53,7 @@ export function toInstallation(options: InstallOptions): Manifest[] {
     toNamespace(options),
     ...toDefinitions(options),
     ...toRBAC(options),
+    ...toUserRoles(options),
     ...toCertificates(options),
     ...toWebhooks(options),
     ...toManager(options),
@@ -101,6 +103,11 @@ export function toRBAC(options: InstallOptions): Manifest[] {
       rules: metricsReaderRules,
     },
   ]
+}
+
+/** For users, not for the controller. */
+export function toUserRoles({ namePrefix, labels, desks, on }: InstallOptions): Manifest[] {
+  return toClusterRoles({ namePrefix, labels, components: componentsOf(desks, on) })
 }
 
 export function toWebhooks(options: InstallOptions): Manifest[] {
@@ -304,6 +311,11 @@ export function toFiles(options: InstallOptions): ManifestFile[] {
       'rbac/one-namespace.yaml',
       'Instead of role.yaml, for a controller with --namespace: put that namespace in place of "default".',
       toRBAC(oneNamespace),
+    ],
+    [
+      'rbac/users.yaml',
+      'Roles for users. view, edit and admin of Kubernetes include the first three. What each may do: docs/reference/roles.md.',
+      toUserRoles(options),
     ],
     ['webhook/webhooks.yaml', 'The webhooks of the office and of every desk.', toWebhooks(options)],
     [

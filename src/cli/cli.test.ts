@@ -248,6 +248,9 @@ describe('mooring controller', () => {
     await heard(second, '"became leader"')
 
     const remote = connectWith(kubeconfig)
+    // The server itself includes the roles for users in its own.
+    const { body: admin } = await remote.send('GET', '/apis/rbac.authorization.k8s.io/v1/clusterroles/admin')
+    expect(JSON.stringify(admin)).toContain('"addresspools"')
     const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/mooring-controller'
     const take = async () => {
       const { body } = await remote.send('GET', lease)

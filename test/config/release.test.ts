@@ -111,6 +111,11 @@ describe('an installation', () => {
   })
 })
 
+interface UserRole {
+  office: unknown[]
+  desks: Record<string, unknown[]>
+}
+
 interface BOM {
   metadata: { component: { purl: string } }
   components: { name: string; purl: string; hashes: object[] }[]
@@ -231,8 +236,12 @@ describe('a release', () => {
     ]
     const rules = parts.flatMap(part => Object.values<unknown[]>(part)).flat()
     const texts = (list: readonly unknown[]) => [...new Set(list.map(rule => JSON.stringify(rule)))].toSorted()
+    const users = (made('users.yaml').roles as UserRole[]).flatMap(role => [
+      ...role.office,
+      ...Object.values(role.desks).flat(),
+    ])
     const roles = [...ofKind('ClusterRole'), ...ofKind('Role')].flatMap(role => role.rules as unknown[])
-    expect(texts([...rules, ...metricsReader])).toEqual(texts(roles))
+    expect(texts([...rules, ...metricsReader, ...users])).toEqual(texts(roles))
     const webhooks = made('webhooks.yaml')
     expect(Object.keys(webhooks.desks)).toEqual(deskNames)
     for (const type of ['mutating', 'validating'] as const) {

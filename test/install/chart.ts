@@ -30,6 +30,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
     'networkPolicy',
   ].map(part => `${part}.enabled=true`),
   'one namespace, one replica, plain metrics': ['watchNamespace=team', 'replicas=1', 'metrics.secure=false'],
+  'no roles for users': ['userRoles.enabled=false'],
   'no definitions, no election': ['crds.install=false', 'leaderElection.enabled=false'],
 }
 
@@ -108,6 +109,22 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
       )
     const expected = readObjects(readFileSync('config/rbac/one-namespace.yaml', 'utf8'))
     expectSame('rules', rules(expected), rules(rendered))
+  })
+
+  await it('has roles for users only where they are wanted, and leaves them out of those of Kubernetes on demand', async () => {
+    const names = (text: string) => readObjects(text).map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+    const wanted = ['view', 'edit', 'admin', 'ledger-reader', 'pool-admin'].map(name => `ClusterRole mooring-${name}`)
+    const all = names(await template([]))
+    const missing = wanted.filter(name => !all.includes(name))
+    expectSame('roles that are missing', [], missing)
+    const without = names(await template(['userRoles.enabled=false']))
+    expectSame(
+      'roles that are left',
+      [],
+      wanted.filter(name => without.includes(name)),
+    )
+    const apart = await template(['userRoles.aggregate=false'])
+    if (apart.includes('aggregate-to')) throw new Error('a role is still included')
   })
 
   for (const off of desks) {
