@@ -109,7 +109,44 @@ describe('an installation', () => {
       expect(container).toMatchObject({ livenessProbe: {}, readinessProbe: {}, resources: { requests: {} } })
     }
   })
+
+  test('lets nothing run in its namespace with more privileges than that', () => {
+    expect(labelsOf(the('Namespace'))).toMatchObject({
+      'pod-security.kubernetes.io/enforce': 'restricted',
+      'pod-security.kubernetes.io/audit': 'restricted',
+      'pod-security.kubernetes.io/warn': 'restricted',
+    })
+  })
+
+  test('is given a token that ends within the hour, and no other pod gets one with its account', () => {
+    const { template } = the('Deployment').spec as { template: { spec: PodSpec } }
+    const sources = template.spec.volumes.flatMap(({ projected }) => projected?.sources ?? [])
+    expect([the('ServiceAccount'), template.spec]).toMatchObject([
+      { automountServiceAccountToken: false },
+      { automountServiceAccountToken: false },
+    ])
+    expect(sources.flatMap(({ serviceAccountToken }) => serviceAccountToken ?? [])).toEqual([
+      { path: 'token', expirationSeconds: 3600 },
+    ])
+  })
+
+  test('has its metrics scraped only where the certificate is the one that was made for them', () => {
+    const monitor = parse(readFileSync('config/prometheus/monitor.yaml', 'utf8'))
+    const { dnsNames, secretName } = the('Certificate').spec as { dnsNames: string[]; secretName: string }
+    const [{ tlsConfig }] = monitor.spec.endpoints
+    expect(tlsConfig.ca.secret).toEqual({ name: secretName, key: 'ca.crt' })
+    expect(dnsNames).toContain(tlsConfig.serverName)
+    const chart = readdirSync('charts/mooring/templates').map(name =>
+      readFileSync(join('charts/mooring/templates', name), 'utf8'),
+    )
+    expect([JSON.stringify(monitor), ...chart].join()).not.toContain('insecureSkipVerify')
+  })
 })
+
+interface Volume {
+  name: string
+  projected?: { sources: { serviceAccountToken?: { expirationSeconds: number } }[] }
+}
 
 interface UserRole {
   office: unknown[]
@@ -131,6 +168,8 @@ type Webhooks = Record<'mutating' | 'validating', { name: string }[]>
 
 interface PodSpec {
   securityContext: unknown
+  automountServiceAccountToken: boolean
+  volumes: Volume[]
   containers: { name: string; args: string[]; securityContext: unknown }[]
 }
 
