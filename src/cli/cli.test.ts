@@ -1,5 +1,15 @@
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -189,6 +199,43 @@ describe('mooring up, stopped and started', () => {
     expect(await process.ended).toEqual({ code: 0, signal: null })
     await watch.return()
     await remote.close()
+  })
+
+  test('writes a line for each request, to a private file or to stdout', async () => {
+    const file = join(home, 'audit.jsonl')
+    const first = up(join(home, 'audited'), '--audit', file)
+    const { kubeconfig } = await untilReady(first)
+    const remote = connectWith(kubeconfig)
+    await remote.send('POST', configMaps(), aConfigMap('seen', { password: 'canary' }))
+    await remote.close()
+    await stop(first)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const lines = readFileSync(file, 'utf8').trim().split('\n')
+    const events = lines.map(line => JSON.parse(line) as Record<string, unknown>)
+    expect(events.filter(({ verb }) => verb === 'create')).toContainEqual(
+      expect.objectContaining({
+        user: { username: 'kubernetes-admin', groups: expect.arrayContaining(['system:masters']) },
+        sourceIPs: ['127.0.0.1'],
+        objectRef: { resource: 'configmaps', namespace: 'default', name: 'seen', apiVersion: 'v1' },
+        responseStatus: { metadata: {}, code: 201 },
+      }),
+    )
+    expect(lines.join()).not.toContain('canary')
+
+    symlinkSync(file, join(home, 'link.jsonl'))
+    expect(await refusal(up(join(home, 'audited'), '--audit', join(home, 'link.jsonl')))).toMatchObject({
+      code: 3,
+      text: expect.stringContaining('is a symbolic link\n'),
+    })
+
+    const second = up(join(home, 'audited'), '--audit', '-')
+    await heard(second, 'mooring is ready')
+    const again = connectWith(kubeconfig)
+    await again.send('GET', '/version').catch(() => {})
+    await again.close()
+    await stop(second)
+    for (const line of second.output().trim().split('\n').filter(Boolean))
+      expect(JSON.parse(line)).toHaveProperty('auditID')
   })
 
   test('goes on where it was: objects, versions, certificates, tokens', async () => {

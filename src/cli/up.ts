@@ -12,9 +12,10 @@ import { certificateCheckMs } from '../limits.ts'
 import type { Domain } from '../runtime/domain.ts'
 import { type OpenOptions, openStore } from '../store/lmdb.ts'
 import { DamagedStoreError, type Store, StoreInUseError } from '../store/store.ts'
-import { createLog, type Level } from '../telemetry/log.ts'
+import { createLog, type Level, type Log } from '../telemetry/log.ts'
 import { createMetrics, type Metrics, metricsContentType, secondsBounds } from '../telemetry/metrics.ts'
 import { measureProcess } from '../telemetry/process-metrics.ts'
+import { type AuditTrail, keepAuditTrail, openAuditTarget } from './audit.ts'
 import { backupPath, writeBackup } from './backup.ts'
 import { parseDesks } from './desks.ts'
 import { makeDirectory } from './directory.ts'
@@ -33,6 +34,8 @@ export interface UpOptions {
   /** Seconds. */
   readonly history: string
   readonly logLevel: Level
+  /** A file, or `-` for stdout; none without it. */
+  readonly audit?: string
 }
 
 export interface Running {
@@ -61,6 +64,8 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
   })
   const undo: (() => Promise<void> | void)[] = [() => store.close(), measureProcess(metrics)]
   try {
+    const audit = await openAudit(options.audit, log, metrics)
+    if (audit !== undefined) undo.push(() => audit.stop())
     const certificates = keepPKI(data, listen)
     let address = ''
     const server = createAPIServer({
@@ -71,6 +76,7 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
       random: Math.random,
       randomUUID,
       metrics,
+      onAudit: audit?.record,
       actions: {
         [backupPath]: body => orderBackup(store, data, body.target),
       },
@@ -117,6 +123,11 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
     await stopAll(undo)
     throw error
   }
+}
+
+async function openAudit(path: string | undefined, log: Log, metrics: Metrics): Promise<AuditTrail | undefined> {
+  if (path === undefined) return undefined
+  return keepAuditTrail({ target: await openAuditTarget(path), log, metrics, now: () => new Date() })
 }
 
 async function orderBackup(store: Store, data: string, target: unknown): Promise<object> {
