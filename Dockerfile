@@ -1,6 +1,13 @@
-# The image, for who has a container builder. `npm run image` makes one without.
+# The image, for those who have a container builder. `npm run image` makes one without.
+#
+# A tag can be moved to other bytes. Give each base image with its digest, as in
+#   --build-arg BUILD_IMAGE=node:22-bookworm-slim@sha256:...
+# docs/explanation/supply-chain.md says how to find it.
 
-FROM node:22-bookworm-slim AS build
+ARG BUILD_IMAGE=node:22-bookworm-slim
+ARG RUN_IMAGE=gcr.io/distroless/nodejs22-debian12:nonroot
+
+FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 COPY dashboard/package.json dashboard/
@@ -9,14 +16,14 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY src src
 RUN npm run build && rm -f dist/.tsbuildinfo && find dist -name '*.map' -delete
 
-FROM node:22-bookworm-slim AS packages
+FROM ${BUILD_IMAGE} AS packages
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 COPY dashboard/package.json dashboard/
 RUN npm ci --omit=dev && rm -rf node_modules/@mooring
 
 # Node and its libraries, and nothing that could be run but it.
-FROM gcr.io/distroless/nodejs22-debian12:nonroot
+FROM ${RUN_IMAGE}
 WORKDIR /app
 COPY --from=packages /src/node_modules node_modules
 COPY --from=build /src/dist dist

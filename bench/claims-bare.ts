@@ -64,7 +64,7 @@ async function writerOf(side: Side, name: string): Promise<(claim: KubeObject, n
   await createPool(side, name, `10.${octet}.0.0/16`, 16)
   const kind = pools.find(({ kind }) => kind === 'InClusterIPPool')
   const stored = kind && (await client.get(kind, { name, namespace }))
-  const world = { client, clock, caches: createCaches() }
+  const world = { client, clock, caches: createCaches(), note: () => {} }
   const pool = must(poolOf(stored as KubeObject))
   const network = { prefix: pool.prefix, gateway: pool.gatewayText }
   return async (object, n) => {

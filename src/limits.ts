@@ -55,6 +55,9 @@ export const certificateCheckMs = 60 * 60 * 1000
 /** Single permissions looked at when a role is granted: a rule of a thousand verbs, groups and resources is a billion. */
 export const rolePermissionsMax = 100_000
 
+/** Lines of the audit trail that wait for the disk: some ten thousand. What comes after them is counted as lost. */
+export const auditBytesMax = 8 * 1024 * 1024
+
 /** An AdmissionReview holds an object twice, as it was and as it would be; some room for the rest of it. */
 export const webhookBytesMax = 2 * bodyBytesMax + 1024 * 1024
 

@@ -9,6 +9,7 @@ import {
 } from '../../src/admission/registration.ts'
 import { definitionsOf, needsConversion, withConversion } from '../../src/cli/definitions.ts'
 import { permissionSets } from '../../src/cli/permissions.ts'
+import { toClusterRoles } from '../../src/cli/user-roles.ts'
 import { componentsOf } from '../../src/controllers/assemble.ts'
 import type { PermissionScope } from '../../src/controllers/component.ts'
 import type { Desk } from '../../src/controllers/desk.ts'
@@ -52,6 +53,7 @@ export function toInstallation(options: InstallOptions): Manifest[] {
     toNamespace(options),
     ...toDefinitions(options),
     ...toRBAC(options),
+    ...toUserRoles(options),
     ...toCertificates(options),
     ...toWebhooks(options),
     ...toManager(options),
@@ -61,11 +63,31 @@ export function toInstallation(options: InstallOptions): Manifest[] {
 /** Where the pod finds the certificate that webhooks are served with. */
 const certificates = '/etc/mooring/serving-certs'
 
+/** Where every client looks for the account of its pod. */
+const account = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** As Kubernetes would mount it, with a token that is good for an hour and renewed by the kubelet long before. */
+const tokenVolume = {
+  name: 'token',
+  projected: {
+    sources: [
+      { serviceAccountToken: { path: 'token', expirationSeconds: 3600 } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+      { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+    ],
+  },
+}
+
 const podLabels = { 'control-plane': 'mooring-controller' }
 
-export function toNamespace(options: InstallOptions): Manifest {
-  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: options.namespace, labels: options.labels } }
+export function toNamespace({ namespace, labels }: InstallOptions): Manifest {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels: { ...labels, ...podSecurity } } }
 }
+
+/** Nothing runs in the namespace that asks for more than the controller does. */
+const podSecurity = Object.fromEntries(
+  ['enforce', 'audit', 'warn'].map(mode => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
+)
 
 /** Mooring's own kinds, which the office brings; kinds of other products come with those. */
 export function toDefinitions(options: InstallOptions): Manifest[] {
@@ -83,7 +105,13 @@ export function toRBAC(options: InstallOptions): Manifest[] {
   const { namespace, watchedNamespace } = options
   const everywhere: PermissionScope[] = watchedNamespace === '' ? ['cluster', 'watched'] : ['cluster']
   return [
-    { apiVersion: 'v1', kind: 'ServiceAccount', metadata: placed(options, 'controller') },
+    {
+      apiVersion: 'v1',
+      kind: 'ServiceAccount',
+      metadata: placed(options, 'controller'),
+      // A pod that is given this account by mistake does not get its token with it.
+      automountServiceAccountToken: false,
+    },
     role(options, 'ClusterRole', 'controller', undefined, everywhere),
     binding(options, 'ClusterRole', 'controller', undefined),
     role(options, 'Role', 'controller-lease', namespace, ['own']),
@@ -103,6 +131,11 @@ export function toRBAC(options: InstallOptions): Manifest[] {
   ]
 }
 
+/** For users, not for the controller. */
+export function toUserRoles({ namePrefix, labels, desks, on }: InstallOptions): Manifest[] {
+  return toClusterRoles({ namePrefix, labels, components: componentsOf(desks, on) })
+}
+
 export function toWebhooks(options: InstallOptions): Manifest[] {
   const { namePrefix, labels } = options
   const registration = { address: addressOf(options), namePrefix, labels, annotations: injection(options) }
@@ -119,11 +152,11 @@ export function toWebhooks(options: InstallOptions): Manifest[] {
   ]
 }
 
-/** The certificate that webhooks are served with, signed by itself and renewed by cert-manager. */
+/** The certificate that webhooks and metrics are served with, signed by itself and renewed by cert-manager. */
 export function toCertificates(options: InstallOptions): Manifest[] {
   if (options.authority.kind !== 'cert-manager') return []
   const apiVersion = 'cert-manager.io/v1'
-  const service = nameOf(options, 'webhook-service')
+  const hosts = ['webhook-service', 'metrics-service'].map(name => `${nameOf(options, name)}.${options.namespace}.svc`)
   return [
     { apiVersion, kind: 'Issuer', metadata: placed(options, 'selfsigned-issuer'), spec: { selfSigned: {} } },
     {
@@ -131,7 +164,7 @@ export function toCertificates(options: InstallOptions): Manifest[] {
       kind: 'Certificate',
       metadata: placed(options, 'serving-cert'),
       spec: {
-        dnsNames: [`${service}.${options.namespace}.svc`, `${service}.${options.namespace}.svc.cluster.local`],
+        dnsNames: hosts.flatMap(host => [host, `${host}.cluster.local`]),
         issuerRef: { kind: 'Issuer', name: nameOf(options, 'selfsigned-issuer') },
         secretName: secretOf(options),
         subject: { organizations: ['mooring'] },
@@ -161,6 +194,8 @@ export function toManager(options: InstallOptions): Manifest[] {
           metadata: { labels: { ...labels, ...podLabels } },
           spec: {
             serviceAccountName: nameOf(options, 'controller'),
+            // The token is mounted below: short-lived, and for this container alone.
+            automountServiceAccountToken: false,
             // Passes end, then the lease is given back.
             terminationGracePeriodSeconds: 30,
             topologySpreadConstraints: [
@@ -197,18 +232,23 @@ export function toManager(options: InstallOptions): Manifest[] {
                 ],
                 livenessProbe: { httpGet: { path: '/healthz', port: 'health' }, periodSeconds: 20 },
                 readinessProbe: { httpGet: { path: '/readyz', port: 'health' }, periodSeconds: 5 },
+                // No limit of cpu: a process that is throttled answers webhooks late, and loses its lease.
                 resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '1Gi' } },
                 securityContext: {
                   allowPrivilegeEscalation: false,
                   readOnlyRootFilesystem: true,
                   capabilities: { drop: ['ALL'] },
                 },
-                volumeMounts: [{ name: 'webhook-certificate', mountPath: certificates, readOnly: true }],
+                volumeMounts: [
+                  { name: 'webhook-certificate', mountPath: certificates, readOnly: true },
+                  { name: 'token', mountPath: account, readOnly: true },
+                ],
               },
             ],
             volumes: [
               // The process starts without it and says that it waits for it.
               { name: 'webhook-certificate', secret: { secretName: secretOf(options), optional: true } },
+              tokenVolume,
             ],
           },
         },
@@ -304,6 +344,11 @@ export function toFiles(options: InstallOptions): ManifestFile[] {
       'rbac/one-namespace.yaml',
       'Instead of role.yaml, for a controller with --namespace: put that namespace in place of "default".',
       toRBAC(oneNamespace),
+    ],
+    [
+      'rbac/users.yaml',
+      'Roles for users. view, edit and admin of Kubernetes include the first three. What each may do: docs/reference/roles.md.',
+      toUserRoles(options),
     ],
     ['webhook/webhooks.yaml', 'The webhooks of the office and of every desk.', toWebhooks(options)],
     [

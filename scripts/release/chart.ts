@@ -7,6 +7,7 @@ import { parseDocument } from 'yaml'
 import { toMutatingConfiguration, toValidatingConfiguration } from '../../src/admission/registration.ts'
 import { deskNames } from '../../src/cli/desks.ts'
 import { type PermissionSet, permissionSets } from '../../src/cli/permissions.ts'
+import { userRoles } from '../../src/cli/user-roles.ts'
 import type { Component, Permission } from '../../src/controllers/component.ts'
 import { desks } from '../../src/controllers/desks.ts'
 import { officeComponent } from '../../src/controllers/office/component.ts'
@@ -69,6 +70,7 @@ function madeFiles(): ChartFile[] {
       text: toYAML([definition]),
     })),
     { path: 'made/permissions.yaml', text: toYAML([permissions()]) },
+    { path: 'made/users.yaml', text: toYAML([users()]) },
     { path: 'made/webhooks.yaml', text: toYAML([webhooks()]) },
     { path: 'made/alerts.yaml', text: config('prometheus/alerts.yaml') },
     { path: 'made/dashboard.json', text: config('grafana/mooring.json') },
@@ -91,6 +93,17 @@ function permissions(): Manifest {
     diagnostics: ofPart('diagnostics'),
     metricsReader: metricsReaderRules,
   }
+}
+
+/** Of each role for users, the rules that the office and that each desk brings. */
+function users(): Manifest {
+  const roles = userRoles.map(({ name, aggregateTo = '', rulesOf }) => ({
+    name,
+    aggregateTo,
+    office: rulesOf(officeComponent),
+    desks: Object.fromEntries(desks.map(desk => [desk.name, rulesOf(desk)])),
+  }))
+  return { roles }
 }
 
 function rulesByScope(set: PermissionSet) {

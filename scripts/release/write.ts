@@ -5,14 +5,20 @@
 //   charts/mooring/           the chart, and beside it, packed
 //   prometheus/, grafana/     alerts, and a board
 //   samples/                  pools and claims to begin with
+//   bom.json                  which packages are in the program, for scanners (CycloneDX)
+//   provenance.json           from what it was made
+//   SHA256SUMS                of every file of it
 
-import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { plainInstall, toInstallation, toYAML } from '../config/manifests.ts'
 import { toTar } from '../image/tar.ts'
+import { type Lock, toBOM } from './bom.ts'
 import { readChart } from './chart.ts'
 import { toComponents, toMetadata } from './clusterctl.ts'
+import { type Made, toProvenance, toSums } from './provenance.ts'
 import { repository } from './repository.ts'
 
 export interface ReleaseOptions {
@@ -31,13 +37,15 @@ export function releaseVersion(): string {
 export function writeRelease({ out, image = plainInstall.image, say = () => {} }: ReleaseOptions): void {
   const version = releaseVersion()
   const objects = toInstallation({ ...plainInstall, image })
+  const made: Made[] = []
   const write = (path: string, text: string | Buffer) => {
     mkdirSync(dirname(join(out, path)), { recursive: true })
     writeFileSync(join(out, path), text)
+    made.push({ path, body: Buffer.from(text) })
     say(join(out, path))
   }
   // Only what an earlier run wrote: the folder may hold other things.
-  for (const made of ['ipam-mooring', 'charts', ...copied]) rmSync(join(out, made), { recursive: true, force: true })
+  for (const old of ['ipam-mooring', 'charts', ...copied]) rmSync(join(out, old), { recursive: true, force: true })
   write(`ipam-mooring/${version}/ipam-components.yaml`, toComponents(objects))
   write(`ipam-mooring/${version}/metadata.yaml`, toMetadata(version))
   write('mooring.yaml', toYAML(objects))
@@ -46,9 +54,29 @@ export function writeRelease({ out, image = plainInstall.image, say = () => {} }
   const packed = chart.map(({ path, text }) => file(`mooring/${path}`, text))
   write(`charts/mooring-${version.slice(1)}.tgz`, gzipSync(toTar(packed, 0)))
   for (const folder of copied) {
-    cpSync(join(repository, 'config', folder), join(out, folder), { recursive: true })
-    say(join(out, folder))
+    for (const path of filesIn(folder)) write(path, readFileSync(join(repository, 'config', path)))
   }
+  const lock = readFileSync(join(repository, 'package-lock.json'))
+  write('bom.json', toJSON(toBOM(JSON.parse(lock.toString()) as Lock)))
+  write('provenance.json', toJSON(toProvenance(made, { version, commit: commitOf(repository), lock, image })))
+  write('SHA256SUMS', toSums(made))
+}
+
+const toJSON = (value: object): string => `${JSON.stringify(value, null, 2)}\n`
+
+/** Undefined where git does not know, or where a file differs from what was committed. */
+function commitOf(folder: string): string | undefined {
+  const git = (...args: string[]) => spawnSync('git', ['-C', folder, ...args], { encoding: 'utf8' })
+  const { status, stdout } = git('status', '--porcelain', '--untracked-files=no')
+  return status === 0 && stdout === '' ? git('rev-parse', 'HEAD').stdout.trim() : undefined
+}
+
+/** Paths below `config`, in an order that does not depend on the machine. */
+function filesIn(folder: string): string[] {
+  return readdirSync(join(repository, 'config', folder), { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => relative(join(repository, 'config'), join(entry.parentPath, entry.name)))
+    .toSorted()
 }
 
 /** Folders of `config` that users take as they are. */

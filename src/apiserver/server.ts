@@ -36,6 +36,8 @@ export interface APIServerOptions {
   readonly inFlight?: InFlightLimits
   /** Where numbers about requests and the store are kept, and what /metrics shows. */
   readonly metrics?: Metrics
+  /** Told of every request that comes through the handler; those of the server's own controllers do not. */
+  readonly onAudit?: ((event: object) => void) | undefined
   /** Commands of the product (POST) at paths of its own, beside the Kubernetes API. */
   readonly actions?: Actions
 }
@@ -85,6 +87,7 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     authorize: rbac.authorize,
     inFlight,
     onAnswered: countRequests(metrics, { store, running: inFlight.running }),
+    onAudit: options.onAudit,
     servePath: withActions(
       options.actions ?? {},
       createDocuments({

@@ -7,6 +7,8 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
@@ -305,6 +307,43 @@ describe('mooring up, stopped and started', () => {
     expect(process.complaints()).toMatch(/^\S+ info {2}mooring stops signal=SIGTERM\n$/)
   })
 
+  test('writes a line for each request, to a private file or to stdout', async () => {
+    const file = join(home, 'audit.jsonl')
+    const first = up(join(home, 'audited'), '--audit', file)
+    const { kubeconfig } = await untilReady(first)
+    const remote = connectWith(kubeconfig)
+    await remote.send('POST', configMaps(), aConfigMap('seen', { password: 'canary' }))
+    await remote.close()
+    await stop(first)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    const lines = readFileSync(file, 'utf8').trim().split('\n')
+    const events = lines.map(line => JSON.parse(line) as Record<string, unknown>)
+    expect(events.filter(({ verb }) => verb === 'create')).toContainEqual(
+      expect.objectContaining({
+        user: { username: 'kubernetes-admin', groups: expect.arrayContaining(['system:masters']) },
+        sourceIPs: ['127.0.0.1'],
+        objectRef: { resource: 'configmaps', namespace: 'default', name: 'seen', apiVersion: 'v1' },
+        responseStatus: { metadata: {}, code: 201 },
+      }),
+    )
+    expect(lines.join()).not.toContain('canary')
+
+    symlinkSync(file, join(home, 'link.jsonl'))
+    expect(await refusal(up(join(home, 'audited'), '--audit', join(home, 'link.jsonl')))).toMatchObject({
+      code: 3,
+      text: expect.stringContaining('is a symbolic link\n'),
+    })
+
+    const second = up(join(home, 'audited'), '--audit', '-')
+    await heard(second, 'mooring is ready')
+    const again = connectWith(kubeconfig)
+    await again.send('GET', '/version').catch(() => {})
+    await again.close()
+    await stop(second)
+    for (const line of second.output().trim().split('\n').filter(Boolean))
+      expect(JSON.parse(line)).toHaveProperty('auditID')
+  })
+
   test('goes on where it was: objects, versions, certificates, tokens', async () => {
     const data = join(home, 'again')
     const first = up(data)
@@ -362,6 +401,9 @@ describe('mooring controller', () => {
     await heard(second, '"became leader"')
 
     const remote = connectWith(kubeconfig)
+    // The server itself includes the roles for users in its own.
+    const { body: admin } = await remote.send('GET', '/apis/rbac.authorization.k8s.io/v1/clusterroles/admin')
+    expect(JSON.stringify(admin)).toContain('"addresspools"')
     const lease = '/apis/coordination.k8s.io/v1/namespaces/default/leases/mooring-controller'
     const take = async () => {
       const { body } = await remote.send('GET', lease)

@@ -87,7 +87,8 @@ export async function controller(
       samples: assembled.domains.map(({ name, state }) => [[name], Number(state === 'working')]),
     }))
     // From the socket inwards: webhooks are the last to end, for the other replicas' writes ask for them too.
-    const webhooks = await answerWebhooks(parts, assembled)
+    const diagnostics = await serveMetrics(parts, metrics)
+    const webhooks = await answerWebhooks(parts, assembled, diagnostics)
     metrics.gauge(
       'mooring_webhook_certificate_end_time_seconds',
       'When the certificate of the webhooks ends, in seconds since 1970.',
@@ -106,7 +107,6 @@ export async function controller(
       ])
     }
     const health = await serveHealth(parts, readiness, assembled.domains)
-    const diagnostics = await serveMetrics(parts, metrics)
 
     log.info('mooring controller starts', { server: connected.server, ...settings(options) })
     for (const [flag, why] of Object.entries(options.idle)) log.info('a flag changes nothing here', { flag, why })
@@ -211,7 +211,12 @@ interface ServedWebhooks {
   readonly certificate?: CertificateFiles
 }
 
-async function answerWebhooks(parts: Parts, assembled: Assembled): Promise<ServedWebhooks> {
+/** Their certificate is the one that a reader of metrics can check, too. */
+async function answerWebhooks(
+  parts: Parts,
+  assembled: Assembled,
+  diagnostics: Pages | undefined,
+): Promise<ServedWebhooks> {
   const { options, desks, on, log, tls, undo } = parts
   const { webhookHost: host, webhookPort: port } = options
   if (port === 'none') return {}
@@ -227,7 +232,10 @@ async function answerWebhooks(parts: Parts, assembled: Assembled): Promise<Serve
     readFile,
     clock,
     log,
-    onChange: renewed => server.renew(renewed),
+    onChange: renewed => {
+      server.renew(renewed)
+      diagnostics?.renew(renewed)
+    },
   })
   runInBackground(undo, signal => certificate.follow(signal))
   return { port: server.port, certificate }

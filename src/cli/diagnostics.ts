@@ -1,5 +1,5 @@
-// Metrics, and profiles where they were asked for. Over HTTPS with a certificate of its own making, and only for users with the
-// permission; or over plain HTTP, metrics alone, for every client.
+// Metrics, and profiles where they were asked for. Over HTTPS with the certificate of the webhooks, or one of its own making until
+// there is one, and only for users with the permission; or over plain HTTP, metrics alone, for every client.
 
 import { issueCA, issueServerCertificate } from '../apiserver/certificates/issue.ts'
 import type { Client } from '../kube/client.ts'
@@ -69,7 +69,7 @@ const refusals: Readonly<Record<Exclude<Admission, 'allowed'>, Page>> = {
 
 const day = 24 * 60 * 60 * 1000
 
-/** No client can check it, for no client knows its authority; it keeps tokens from being read on their way. */
+/** No client can check it, for no client knows its authority: for a process without webhooks, and until their certificate comes. */
 function ownCertificate(clock: Clock): { cert: string; key: string } {
   const now = clock.now()
   const lifetime = { notBefore: new Date(now - day), notAfter: new Date(now + 3650 * day) }

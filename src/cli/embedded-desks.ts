@@ -20,6 +20,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Definition, definitionsOf, withConversion } from './definitions.ts'
 import { embeddedWire } from './embedded-wire.ts'
+import { toClusterRoles } from './user-roles.ts'
 
 export interface EmbeddedDesks {
   /** The office first, then the desks that are on. */
@@ -63,6 +64,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
   }
   await installKinds(client, components, address)
+  await installRoles(client, components)
   // Before the first pass: what an earlier run registered leads to a port that is closed by now.
   const webhooks = sets.flatMap(({ webhooks }) => webhooks)
   await registerWebhooks(client, webhooks, address)
@@ -126,6 +128,22 @@ async function installKinds(client: Client, components: readonly Component[], ad
     await client.apply(definitions, ref, whole, { fieldManager: name, isForced: true })
   }
   for (const { metadata } of wanted) await established(client, metadata.name ?? '')
+}
+
+const clusterRoles = defineKind<KubeObject>({
+  group: 'rbac.authorization.k8s.io',
+  versions: ['v1'],
+  plural: 'clusterroles',
+  kind: 'ClusterRole',
+  namespaced: false,
+})
+
+/** The roles for users; the controller itself is the administrator here. */
+async function installRoles(client: Client, components: readonly Component[]): Promise<void> {
+  const labels = { 'app.kubernetes.io/name': name }
+  for (const role of toClusterRoles({ namePrefix: `${name}-`, labels, components })) {
+    await client.apply(clusterRoles, { name: role.metadata.name }, role, { fieldManager: name, isForced: true })
+  }
 }
 
 /** The API server accepts names and serves a kind within a turn or two; a desk that starts before would look in vain. */

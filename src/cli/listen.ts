@@ -2,6 +2,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createSecureServer, type ServerOptions } from 'node:https'
+import type { ServingCertificate } from '../admission/server.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, isLoopback } from './host-port.ts'
 
@@ -38,6 +39,8 @@ export interface Page {
 
 export interface Pages {
   readonly port: number
+  /** New connections are served with this certificate; nothing changes over plain HTTP. */
+  renew(certificate: ServingCertificate): void
   stop(): Promise<void>
 }
 
@@ -77,9 +80,14 @@ export async function servePages({ flag, address, find, tls, onError = () => {} 
       response.end('this page could not be made\n')
     })
   }
-  const server = tls === undefined ? createServer(answer) : createSecureServer(tls, answer)
+  const secure = tls && createSecureServer(tls, answer)
+  const server = secure ?? createServer(answer)
   const port = await bind(flag, address, () => listenOn(server, address))
-  return { port, stop: () => closeServer(server) }
+  return {
+    port,
+    renew: ({ certificate, key }) => secure?.setSecureContext({ ...tls, cert: certificate, key }),
+    stop: () => closeServer(server),
+  }
 }
 
 const plainText = 'text/plain; charset=utf-8'

@@ -31,12 +31,15 @@ program
   .addOption(
     new Option('--log-level <level>', 'what is logged, on stderr').choices(['debug', 'info', 'error']).default('info'),
   )
+  .option('--audit <file>', 'write a JSON line for each request to this file, or to stdout for -')
   .option('--desks <list>', `which desks to run: ${desksHelp}; or none for the API server alone`, deskNames.join(','))
   .action(async (options: UpOptions) => {
     // Commands are loaded when they run: help and mistakes are answered at once.
     const { up } = await import('./up.ts')
     const log = logOf('text', options.logLevel)
-    await untilSignal(signal => up(options, line => console.log(line), signal), log)
+    // What is told to people would be in the way of the audit lines.
+    const print = options.audit === '-' ? console.error : console.log
+    await untilSignal(signal => up(options, line => print(line), signal), log)
   })
 
 addControllerFlags(program.command('controller').description('run the desks in a cluster')).action(

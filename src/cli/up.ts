@@ -15,6 +15,7 @@ import type { Store } from '../store/store.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
 import { createMetrics, type Metrics, metricsContentType, secondsBounds } from '../telemetry/metrics.ts'
 import { measureProcess } from '../telemetry/process-metrics.ts'
+import { type AuditTrail, keepAuditTrail, openAuditTarget } from './audit.ts'
 import { backupPath, writeBackup } from './backup.ts'
 import { parseDesks } from './desks.ts'
 import { makeDirectory, refuseOpen } from './directory.ts'
@@ -36,6 +37,8 @@ export interface UpOptions {
   /** Seconds. */
   readonly history: string
   readonly logLevel: Level
+  /** A file, or `-` for stdout; none without it. */
+  readonly audit?: string
 }
 
 export interface Running {
@@ -76,6 +79,8 @@ export async function up(
   const undo: (() => Promise<void> | void)[] = [() => store.close(), measureProcess(metrics)]
   try {
     signal.throwIfAborted()
+    const audit = await openAudit(options.audit, log, metrics)
+    if (audit !== undefined) undo.push(() => audit.stop())
     const certificates = keepPKI(data, listen)
     if (store.revision > 0) tellMade(data, certificates.made, log)
     let address = ''
@@ -87,6 +92,7 @@ export async function up(
       random: Math.random,
       randomUUID,
       metrics,
+      onAudit: audit?.record,
       actions: {
         [backupPath]: body => orderBackup(store, data, body.target),
       },
@@ -171,6 +177,11 @@ const madeAnew: Readonly<Record<Irreplaceable, string>> = {
 function tellMade(data: string, made: readonly Irreplaceable[], log: Log): void {
   const told = made.includes('ca') ? made.filter(name => name !== 'admin') : made
   for (const name of told) log.error(madeAnew[name], { file: join(data, 'pki', `${name}.pem`) })
+}
+
+async function openAudit(path: string | undefined, log: Log, metrics: Metrics): Promise<AuditTrail | undefined> {
+  if (path === undefined) return undefined
+  return keepAuditTrail({ target: await openAuditTarget(path), log, metrics, now: () => new Date() })
 }
 
 async function orderBackup(store: Store, data: string, target: unknown): Promise<object> {

@@ -25,6 +25,8 @@ export interface UsedKind {
   readonly comesWith: string
   /** Nothing of the component works without it. */
   readonly isNeeded: boolean
+  /** What users do with it: the roles for users are made from this. Absent where users have no business with it by Mooring. */
+  readonly usedAs?: 'claim' | 'report' | 'pool' | 'hold'
 }
 
 /**

@@ -9,6 +9,7 @@ import {
   toInstallation,
   toManager,
   toRBAC,
+  toUserRoles,
   toWebhooks,
   toYAML,
 } from '../../scripts/config/manifests.ts'
@@ -97,6 +98,15 @@ describe('an installation with a desk that is off', () => {
     expect(names.filter(({ name }) => capi.webhooks.some(webhook => webhook.name === name))).toEqual([])
   })
 
+  test('brings the kinds of the desks that are on into the roles for users, and of no other', () => {
+    const edited = toUserRoles(options).flatMap(({ metadata, rules }) =>
+      (metadata as { name: string }).name === 'mooring-edit' ? (rules as Rule[]) : [],
+    )
+    const written = edited.filter(({ verbs }) => verbs.includes('create')).flatMap(({ resources }) => resources)
+    expect(written).toEqual(['buoys'])
+    expect(edited.flatMap(({ resources }) => resources)).not.toContain('ipaddressclaims')
+  })
+
   test('gives the controller its desks only where they are chosen', () => {
     expect(toYAML(toManager(options))).toContain('- --desks=toy\n')
     expect(toYAML(toManager({ ...options, on: ['capi', 'toy'] }))).not.toContain('--desks')
@@ -112,6 +122,11 @@ describe('an installation with a desk that is off', () => {
     expect(text.match(/buoys\/status/g)).toHaveLength(1)
   })
 })
+
+interface Rule {
+  resources: string[]
+  verbs: string[]
+}
 
 describe('permissions', () => {
   test.each(permissionSets(plainInstall.desks, plainInstall.on).map(set => [set.name, set.permissions] as const))(

@@ -1,8 +1,9 @@
 // What users install from, as it is rendered.
 
+import { createHash } from 'node:crypto'
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { plainInstall, toInstallation, toYAML } from '../../scripts/config/manifests.ts'
@@ -108,7 +109,55 @@ describe('an installation', () => {
       expect(container).toMatchObject({ livenessProbe: {}, readinessProbe: {}, resources: { requests: {} } })
     }
   })
+
+  test('lets nothing run in its namespace with more privileges than that', () => {
+    expect(labelsOf(the('Namespace'))).toMatchObject({
+      'pod-security.kubernetes.io/enforce': 'restricted',
+      'pod-security.kubernetes.io/audit': 'restricted',
+      'pod-security.kubernetes.io/warn': 'restricted',
+    })
+  })
+
+  test('is given a token that ends within the hour, and no other pod gets one with its account', () => {
+    const { template } = the('Deployment').spec as { template: { spec: PodSpec } }
+    const sources = template.spec.volumes.flatMap(({ projected }) => projected?.sources ?? [])
+    expect([the('ServiceAccount'), template.spec]).toMatchObject([
+      { automountServiceAccountToken: false },
+      { automountServiceAccountToken: false },
+    ])
+    expect(sources.flatMap(({ serviceAccountToken }) => serviceAccountToken ?? [])).toEqual([
+      { path: 'token', expirationSeconds: 3600 },
+    ])
+  })
+
+  test('has its metrics scraped only where the certificate is the one that was made for them', () => {
+    const monitor = parse(readFileSync('config/prometheus/monitor.yaml', 'utf8'))
+    const { dnsNames, secretName } = the('Certificate').spec as { dnsNames: string[]; secretName: string }
+    const [{ tlsConfig }] = monitor.spec.endpoints
+    expect(tlsConfig.ca.secret).toEqual({ name: secretName, key: 'ca.crt' })
+    expect(dnsNames).toContain(tlsConfig.serverName)
+    const chart = readdirSync('charts/mooring/templates').map(name =>
+      readFileSync(join('charts/mooring/templates', name), 'utf8'),
+    )
+    expect([JSON.stringify(monitor), ...chart].join()).not.toContain('insecureSkipVerify')
+  })
 })
+
+interface Volume {
+  name: string
+  projected?: { sources: { serviceAccountToken?: { expirationSeconds: number } }[] }
+}
+
+interface UserRole {
+  office: unknown[]
+  desks: Record<string, unknown[]>
+}
+
+interface BOM {
+  metadata: { component: { purl: string } }
+  components: { name: string; purl: string; hashes: object[] }[]
+  dependencies: { ref: string; dependsOn: string[] }[]
+}
 
 interface Desk {
   seeing: Record<string, unknown[]>
@@ -119,6 +168,8 @@ type Webhooks = Record<'mutating' | 'validating', { name: string }[]>
 
 interface PodSpec {
   securityContext: unknown
+  automountServiceAccountToken: boolean
+  volumes: Volume[]
   containers: { name: string; args: string[]; securityContext: unknown }[]
 }
 
@@ -224,8 +275,12 @@ describe('a release', () => {
     ]
     const rules = parts.flatMap(part => Object.values<unknown[]>(part)).flat()
     const texts = (list: readonly unknown[]) => [...new Set(list.map(rule => JSON.stringify(rule)))].toSorted()
+    const users = (made('users.yaml').roles as UserRole[]).flatMap(role => [
+      ...role.office,
+      ...Object.values(role.desks).flat(),
+    ])
     const roles = [...ofKind('ClusterRole'), ...ofKind('Role')].flatMap(role => role.rules as unknown[])
-    expect(texts([...rules, ...metricsReader])).toEqual(texts(roles))
+    expect(texts([...rules, ...metricsReader, ...users])).toEqual(texts(roles))
     const webhooks = made('webhooks.yaml')
     expect(Object.keys(webhooks.desks)).toEqual(deskNames)
     for (const type of ['mutating', 'validating'] as const) {
@@ -236,6 +291,36 @@ describe('a release', () => {
       )
       expect(names.map(({ name }) => name)).toEqual((the(kind).webhooks as { name: string }[]).map(({ name }) => name))
     }
+  })
+
+  test('names every package that is needed to run, and none besides, with the checksum of the lock file', () => {
+    const { metadata, components, dependencies } = JSON.parse(readFileSync(join(out, 'bom.json'), 'utf8')) as BOM
+    const reached = new Set([metadata.component.purl])
+    for (const ref of reached) {
+      for (const next of dependencies.find(dependency => dependency.ref === ref)?.dependsOn ?? []) reached.add(next)
+    }
+    const known = components.map(({ purl }) => purl)
+    expect([...reached].slice(1).toSorted()).toEqual(known.toSorted())
+    expect(known).toContain('pkg:npm/%40lmdb/lmdb-linux-arm64@3.5.6')
+    expect(known.join()).not.toContain('vitest')
+    const yaml = components.find(({ name }) => name === 'yaml')
+    const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
+    const content = Buffer.from(packages['node_modules/yaml'].integrity.slice('sha512-'.length), 'base64')
+    expect(yaml?.hashes).toEqual([{ alg: 'SHA-512', content: content.toString('hex') }])
+  })
+
+  test('has a checksum of every file, and says from what it was made', () => {
+    const sums = readFileSync(join(out, 'SHA256SUMS'), 'utf8').trim().split('\n')
+    const files = readdirSync(out, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile() && entry.name !== 'SHA256SUMS')
+      .map(entry => relative(out, join(entry.parentPath, entry.name)))
+    const sumOf = (path: string) =>
+      createHash('sha256')
+        .update(readFileSync(join(out, path)))
+        .digest('hex')
+    expect(sums.toSorted()).toEqual(files.map(path => `${sumOf(path)}  ${path}`).toSorted())
+    const { subject } = JSON.parse(readFileSync(join(out, 'provenance.json'), 'utf8'))
+    expect(subject).toContainEqual({ name: 'mooring.yaml', digest: { sha256: sumOf('mooring.yaml') } })
   })
 
   test('runs the image that a value names', () => {

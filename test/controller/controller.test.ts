@@ -123,17 +123,22 @@ describe('two replicas', () => {
   })
 })
 
-describe('webhooks', () => {
+/** A new certificate of a new authority, as files. */
+function issueFiles(directory: string, names: { dns: string[]; ips: string[] }): { ca: string } {
   const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) }
+  const authority = issueCA('webhook-ca', life)
+  const { certificate, key } = issueServerCertificate(authority, 'webhook', names, life)
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(join(directory, 'tls.key'), key)
+  writeFileSync(join(directory, 'tls.crt'), certificate)
+  return { ca: authority.certificate }
+}
+
+describe('webhooks', () => {
   const pools = kindNamed('InClusterIPPool')
 
   function issue(directory: string) {
-    const authority = issueCA('webhook-ca', life)
-    const { certificate, key } = issueServerCertificate(authority, 'webhook', { dns: [], ips: ['127.0.0.1'] }, life)
-    mkdirSync(directory, { recursive: true })
-    writeFileSync(join(directory, 'tls.key'), key)
-    writeFileSync(join(directory, 'tls.crt'), certificate)
-    return Buffer.from(authority.certificate).toString('base64')
+    return Buffer.from(issueFiles(directory, { dns: [], ips: ['127.0.0.1'] }).ca).toString('base64')
   }
 
   const register = (port: number | undefined, caBundle: string) => {
@@ -255,11 +260,16 @@ describe('diagnostics', () => {
     readonly text: string
   }
 
-  function get(replica: Replica, path: string, token?: string): Promise<Answer> {
+  function get(
+    replica: Replica,
+    path: string,
+    token?: string,
+    trust: object = { rejectUnauthorized: false },
+  ): Promise<Answer> {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
     const port = replica.ports.diagnostics
     return new Promise((resolve, reject) => {
-      request({ host: '127.0.0.1', port, path, headers, rejectUnauthorized: false }, response => {
+      request({ host: '127.0.0.1', port, path, headers, agent: false, ...trust }, response => {
         let text = ''
         response.setEncoding('utf8').on('data', chunk => {
           text += chunk
@@ -290,5 +300,21 @@ describe('diagnostics', () => {
     expect((await get(replica, '/metrics', token)).text).toContain('process_')
     // Metrics are no reason to look into memory.
     expect(await get(replica, '/debug/pprof/heap', token)).toMatchObject({ code: 403 })
+  })
+
+  test('have the certificate of the webhooks, so that a reader knows to whom the token is shown', async () => {
+    const certificates = join(ground.directory, 'shared-certificate')
+    const host = 'mooring-metrics-service.mooring-system.svc'
+    const replica = await start({ webhookPort: 0, webhookCertDir: certificates })
+    for (const renewal of ['first', 'second']) {
+      const { ca } = issueFiles(certificates, { dns: [host], ips: [] })
+      const trust = { ca, servername: host }
+      const isTrusted = () =>
+        get(replica, '/metrics', undefined, trust).then(
+          ({ code }) => code === 401,
+          () => false,
+        )
+      await until(`the ${renewal} certificate is served`, isTrusted)
+    }
   })
 })

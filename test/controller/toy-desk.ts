@@ -44,7 +44,7 @@ export const aBuoy = (namespace: string, name: string) => ({
 export const toy: Desk = {
   name: 'toy',
   about: 'buoys are marked as seen',
-  kinds: [{ kind: buoys, isNeeded: true, comesWith: 'the test' }],
+  kinds: [{ kind: buoys, isNeeded: true, comesWith: 'the test', usedAs: 'claim' }],
   permissions: [
     seeing(buoys, 'buoys are not seen'),
     permission(buoys, ['patch'], 'buoys are not marked'),

@@ -16,6 +16,7 @@ import { type MemoryDisk, memoryDisk, memoryStore } from './memory-store.ts'
 
 export interface WorldOptions {
   readonly inFlight?: InFlightLimits
+  readonly onAudit?: (event: object) => void
   /** What an earlier world left behind; without it the world is new. */
   readonly disk?: MemoryDisk
 }
@@ -54,7 +55,7 @@ export async function aWorld(options: WorldOptions = {}): Promise<World> {
   return world
 }
 
-async function begin({ inFlight, disk = memoryDisk() }: WorldOptions): Promise<World> {
+async function begin({ inFlight, onAudit, disk = memoryDisk() }: WorldOptions): Promise<World> {
   const store = memoryStore({ disk, id: 'world' })
   const faults: { error: unknown; what: string }[] = []
   let elapsedMs = 0
@@ -68,6 +69,7 @@ async function begin({ inFlight, disk = memoryDisk() }: WorldOptions): Promise<W
     random,
     randomUUID: seededUUIDs(random),
     onError: (error, what) => faults.push({ error, what }),
+    onAudit,
     ...(inFlight && { inFlight }),
   })
   await server.start()

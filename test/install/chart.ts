@@ -30,6 +30,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
     'networkPolicy',
   ].map(part => `${part}.enabled=true`),
   'one namespace, one replica, plain metrics': ['watchNamespace=team', 'replicas=1', 'metrics.secure=false'],
+  'no roles for users': ['userRoles.enabled=false'],
   'no definitions, no election': ['crds.install=false', 'leaderElection.enabled=false'],
 }
 
@@ -101,13 +102,29 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
   })
 
   await it('for one namespace, has the permissions of config/rbac/one-namespace.yaml', async () => {
-    const rendered = readObjects(await template(['watchNamespace=default']))
+    const rendered = readObjects(await template(['watchNamespace=default', 'userRoles.enabled=false']))
     const rules = (objects: readonly Manifest[]) =>
       Object.fromEntries(
         objects.filter(({ kind }) => kind.endsWith('Role')).map(object => [keyOf(object), sorted(object.rules)]),
       )
     const expected = readObjects(readFileSync('config/rbac/one-namespace.yaml', 'utf8'))
     expectSame('rules', rules(expected), rules(rendered))
+  })
+
+  await it('has roles for users only where they are wanted, and leaves them out of those of Kubernetes on demand', async () => {
+    const names = (text: string) => readObjects(text).map(({ kind, metadata }) => `${kind} ${metadata.name}`)
+    const wanted = ['view', 'edit', 'admin', 'ledger-reader', 'pool-admin'].map(name => `ClusterRole mooring-${name}`)
+    const all = names(await template([]))
+    const missing = wanted.filter(name => !all.includes(name))
+    expectSame('roles that are missing', [], missing)
+    const without = names(await template(['userRoles.enabled=false']))
+    expectSame(
+      'roles that are left',
+      [],
+      wanted.filter(name => without.includes(name)),
+    )
+    const apart = await template(['userRoles.aggregate=false'])
+    if (apart.includes('aggregate-to')) throw new Error('a role is still included')
   })
 
   for (const off of desks) {
@@ -145,7 +162,11 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
     const { 'ca.crt': authority = '', 'tls.crt': certificate = '' } = await secret()
     const [signer, signed] = [authority, certificate].map(text => new X509Certificate(Buffer.from(text, 'base64')))
     if (!signer || !signed?.verify(signer.publicKey)) throw new Error('the authority did not sign the certificate')
-    if (!signed.checkHost(`mooring-webhook-service.${namespace}.svc`)) throw new Error(`for ${signed.subjectAltName}`)
+    for (const service of ['webhook', 'metrics']) {
+      if (!signed.checkHost(`mooring-${service}-service.${namespace}.svc`)) throw new Error(`${signed.subjectAltName}`)
+    }
+    const days = (Date.parse(signed.validTo) - Date.now()) / 86_400_000
+    if (days > 366) throw new Error(`it is good for ${days} days`)
     const kinds = 'validatingwebhookconfigurations,mutatingwebhookconfigurations,crd'
     const args = ['get', kinds, '-l', 'app.kubernetes.io/instance=mooring', '-o', 'json']
     const text = await mustRun('kubectl', [...kubectl, ...args])
@@ -163,6 +184,16 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
       env,
     })
     expectSame('certificate', before, await secret())
+  })
+
+  await it('helm upgrade makes a new certificate when half of its life is over', async () => {
+    const before = await secret()
+    const past = `mooring.dev/renew-after=${Math.floor(Date.now() / 1000) - 1}`
+    const args = ['annotate', 'secret', 'mooring-webhook-service-cert', ...target, past, '--overwrite']
+    await mustRun('kubectl', [...kubectl, ...args])
+    await mustRunQuietly(helm, ['upgrade', 'mooring', chart, ...target, ...generated], { env })
+    const after = await secret()
+    if (before['tls.crt'] === after['tls.crt']) throw new Error('it is the same')
   })
 
   await it('helm uninstall leaves the kinds, and the pools of users', async () => {

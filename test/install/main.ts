@@ -9,7 +9,7 @@ import { binary, skippedExitCode, Unavailable } from '../../scripts/real/binarie
 import { Sentences } from '../capi/sentences.ts'
 import { checkAlerts } from './alerts.ts'
 import { checkChart } from './chart.ts'
-import { checkApply, checkDryRun, checkUninstall } from './plain.ts'
+import { checkApply, checkDryRun, checkLeftovers, checkUninstall } from './plain.ts'
 import { startWorld } from './world.ts'
 
 const { values } = parseArgs({ options: { keep: { type: 'boolean', default: false } } })
@@ -26,6 +26,7 @@ try {
     await sentences.chapter('The chart', () => checkChart(suite, world))
     await sentences.chapter('kubectl apply, and delete', async () => {
       await checkApply(suite, world)
+      await checkLeftovers(suite, world)
       await checkUninstall(suite, world)
     })
   } finally {

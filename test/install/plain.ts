@@ -56,6 +56,21 @@ export async function checkApply({ it }: Told, { kubectl, release }: World): Pro
   })
 }
 
+/** The command of docs/how-to/install.md that finds what an older version left. */
+export async function checkLeftovers({ it }: Told, { kubectl, release, helmEnv }: World): Promise<void> {
+  await it('what the guide says finds a role that this version does not have, and nothing else', async () => {
+    const guide = readFileSync('docs/how-to/install.md', 'utf8')
+    const command = (guide.match(/^ *comm -23 [\s\S]*?(?=\n *```)/m)?.[0] ?? '').replaceAll('dist/release', release)
+    const find = async () => (await mustRun('bash', ['-c', command], { env: helmEnv })).trim()
+    expectSame('left at first', '', await find())
+    const left = { name: 'mooring-older', labels: { 'cluster.x-k8s.io/provider': 'ipam-mooring' } }
+    const role = { apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'ClusterRole', metadata: left, rules: [] }
+    await mustRun('kubectl', [...kubectl, 'create', '-f', '-'], { input: JSON.stringify(role) })
+    expectSame('found', 'clusterrole.rbac.authorization.k8s.io/mooring-older', await find())
+    await mustRun('kubectl', [...kubectl, 'delete', 'clusterrole', 'mooring-older'])
+  })
+}
+
 /** The commands of docs/how-to/install.md. */
 export async function checkUninstall({ it }: Told, { kubectl }: World): Promise<void> {
   await it('what the guide says uninstalls it leaves the kinds, and nothing else of ours outside its namespace', async () => {

@@ -32,7 +32,7 @@ export const toy: Desk = {
   name: 'toy',
   about: 'Berths get an address of each family of their network, and their MAC',
   kinds: [
-    { kind: berths, isNeeded: true, comesWith },
+    { kind: berths, isNeeded: true, comesWith, usedAs: 'claim' },
     { kind: networks, isNeeded: true, comesWith },
   ],
   permissions: toyPermissions,

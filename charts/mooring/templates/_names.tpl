@@ -34,6 +34,14 @@ cluster.x-k8s.io/provider: ipam-mooring
 {{- .Values.webhook.certificates.secretName | default (printf "%s-webhook-service-cert" (include "mooring.prefix" .)) -}}
 {{- end -}}
 
+{{/* The names that the certificate is made out to: of the webhooks, and of the metrics. */}}
+{{- define "mooring.hosts" -}}
+{{- range $service := list "webhook-service" "metrics-service" }}
+- {{ include "mooring.prefix" $ }}-{{ $service }}.{{ $.Release.Namespace }}.svc
+- {{ include "mooring.prefix" $ }}-{{ $service }}.{{ $.Release.Namespace }}.svc.cluster.local
+{{- end }}
+{{- end -}}
+
 {{/* What cert-manager reads to put in the authority; nothing with other sources. */}}
 {{- define "mooring.injection" -}}
 {{- if eq .Values.webhook.certificates.source "cert-manager" -}}
@@ -43,7 +51,8 @@ cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "mooring.pre
 
 {{/*
 The certificate of the webhooks and its authority, base64, as the fields of a Secret. Made once per release: the first template
-that needs it makes it and the others read what was kept, so that webhook configurations and Secret agree.
+that needs it makes it and the others read what was kept, so that webhook configurations and Secret agree. It is good for a year; an
+upgrade in the second half of that makes a new one.
 */}}
 {{- define "mooring.certificate" -}}
 {{- $source := .Values.webhook.certificates.source -}}
@@ -54,16 +63,21 @@ that needs it makes it and the others read what was kept, so that webhook config
 {{- $name := include "mooring.certificateSecret" . -}}
 {{- $known := lookup "v1" "Secret" .Release.Namespace $name -}}
 {{- $kept := dict -}}
-{{- if and $known (hasKey ($known.data | default dict) "ca.crt") -}}
+{{- $days := 365 -}}
+{{- $now := now | unixEpoch | int64 -}}
+{{- $metadata := ($known | default dict).metadata | default dict -}}
+{{- $renewAfter := index ($metadata.annotations | default dict) "mooring.dev/renew-after" | default "0" | int64 -}}
+{{- if and $known (hasKey ($known.data | default dict) "ca.crt") (lt $now $renewAfter) -}}
 {{- $kept = pick $known.data "ca.crt" "tls.crt" "tls.key" -}}
 {{- else -}}
-{{- $host := printf "%s-webhook-service.%s.svc" (include "mooring.prefix" .) .Release.Namespace -}}
-{{- $days := 3650 -}}
+{{- $renewAfter = add $now (mul 43200 $days) -}}
+{{- $hosts := include "mooring.hosts" . | fromYamlArray -}}
 {{- $authority := genCA (printf "%s-authority" (include "mooring.prefix" .)) $days -}}
-{{- $signed := genSignedCert $host nil (list $host (printf "%s.cluster.local" $host)) $days $authority -}}
+{{- $signed := genSignedCert (first $hosts) nil $hosts $days $authority -}}
 {{- $kept = dict "ca.crt" (b64enc $authority.Cert) "tls.crt" (b64enc $signed.Cert) "tls.key" (b64enc $signed.Key) -}}
 {{- end -}}
 {{- $_ := set .Values.webhook "kept" $kept -}}
+{{- $_ := set .Values.webhook "renewAfter" (toString $renewAfter) -}}
 {{- end -}}
 {{- .Values.webhook.kept | toYaml -}}
 {{- end -}}
@@ -92,7 +106,7 @@ caBundle: {{ . }}
 {{- $text -}}
 {{- end -}}
 
-{{/* How metrics are read: given the root and an interval. The certificate is one of our own; the token decides which user may read. */}}
+{{/* How metrics are read: given the root and an interval. The certificate is checked before the token is shown. */}}
 {{- define "mooring.endpoint" -}}
 path: /metrics
 honorLabels: true
@@ -100,6 +114,10 @@ interval: {{ index . 1 }}
 {{- if (index . 0).Values.metrics.secure }}
 scheme: https
 tlsConfig:
-  insecureSkipVerify: true
+  ca:
+    secret:
+      name: {{ include "mooring.certificateSecret" (index . 0) }}
+      key: ca.crt
+  serverName: {{ include "mooring.prefix" (index . 0) }}-metrics-service.{{ (index . 0).Release.Namespace }}.svc
 {{- end }}
 {{- end -}}

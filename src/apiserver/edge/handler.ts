@@ -22,6 +22,7 @@ import {
   StatusError,
 } from '../status.ts'
 import { dispatch } from '../verbs/dispatch.ts'
+import { type Audited, toAuditEvent } from './audit.ts'
 import { compressed } from './compress.ts'
 import type { InFlight } from './in-flight.ts'
 import { present, toResponse } from './present.ts'
@@ -38,11 +39,13 @@ export interface HandlerParts {
   readonly servePath: (request: PathRequest, wire: WireRequest, user: UserInfo) => Promise<WireResponse | undefined>
   /** Told of every answer, when it is ready to be sent. */
   readonly onAnswered?: (answered: Answered) => void
+  /** Told of every request in the shape of Kubernetes' audit log. */
+  readonly onAudit?: ((event: object) => void) | undefined
   /** Told of faults that are ours, not the client's. */
   readonly onInternalError: (error: unknown, what: string) => void
 }
 
-export interface Answered {
+export interface Answered extends Audited {
   /** As rules name it; the method in lower case where no resource was asked for. */
   verb: string
   /** The plural of a kind that is served, with its group; empty when none was asked for. */
@@ -54,23 +57,37 @@ export interface Answered {
 export function createHandler(parts: HandlerParts): Handler {
   return async wire => {
     const startMs = performance.now()
+    const receivedAt = parts.world.now()
     const answered: Answered = { verb: wire.method.toLowerCase(), resource: '', code: 0, tookMs: 0 }
     const response = await compressed(wire, await answer(parts, wire, answered))
     answered.code = response.code
     answered.tookMs = performance.now() - startMs
     parts.onAnswered?.(answered)
-    const auditID = header(wire, 'audit-id') ?? parts.world.randomUUID()
+    const auditID = header(wire, 'audit-id')?.slice(0, auditIDMax) ?? parts.world.randomUUID()
+    parts.onAudit?.(
+      toAuditEvent(wire, answered, {
+        auditID,
+        code: response.code,
+        receivedAt,
+        answeredAt: parts.world.now(),
+        isStream: !Buffer.isBuffer(response.body),
+      }),
+    )
     return { ...response, headers: { ...response.headers, 'audit-id': auditID } }
   }
 }
+
+/** As kube-apiserver has it. */
+const auditIDMax = 64
 
 async function answer(parts: HandlerParts, wire: WireRequest, answered: Answered): Promise<WireResponse> {
   const warnings: string[] = []
   let form: Representation = plainJSON
   try {
     const request = parseRequest(wire.method, wire.target)
+    answered.request = request
     refuseBadTimeout(request.query)
-    const user = identify(parts, wire)
+    const user = identify(parts, wire, answered)
     authorizeRequest(parts, user, request)
     if (!request.isResource) {
       const response = await parts.servePath(request, wire, user)
@@ -81,7 +98,7 @@ async function answer(parts: HandlerParts, wire: WireRequest, answered: Answered
     answered.verb = request.verb
     answered.resource = qualified(call.resource)
     form = negotiate(header(wire, 'accept'), request.query, { views: true, protobuf: !call.served.kind.isCustom })
-    const response = await parts.inFlight.run(request, () => serve(parts.world, call, form))
+    const response = await parts.inFlight.run(request, () => serve(parts.world, call, form, answered))
     return withWarnings(response, warnings)
   } catch (error) {
     return withWarnings(refusal(parts, wire, error, { ...form, view: undefined }), warnings)
@@ -90,17 +107,21 @@ async function answer(parts: HandlerParts, wire: WireRequest, answered: Answered
 
 const plainJSON: Representation = { encoding: 'json', view: undefined, pretty: false }
 
-async function serve(world: World, call: Call, form: Representation): Promise<WireResponse> {
+async function serve(world: World, call: Call, form: Representation, audited: Audited): Promise<WireResponse> {
   const answer = await dispatch(call, world)
+  if (answer.type === 'entry') audited.name = answer.entry.key.slice(answer.entry.key.lastIndexOf('/') + 1)
   return present(call, answer, form, world.now)
 }
 
-function identify({ authenticate, authorize }: HandlerParts, wire: WireRequest): UserInfo {
+function identify({ authenticate, authorize }: HandlerParts, wire: WireRequest, audited: Audited): UserInfo {
   const user = authenticate({
     peerCertificate: wire.peerCertificate,
     authorization: wire.headers.authorization?.[0],
   })
-  return impersonate(user, wire.headers, authorize)
+  audited.user = user
+  const acting = impersonate(user, wire.headers, authorize)
+  if (acting !== user) audited.impersonated = acting
+  return acting
 }
 
 function authorizeRequest({ authorize }: HandlerParts, user: UserInfo, request: ResourceRequest | PathRequest): void {

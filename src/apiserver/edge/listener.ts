@@ -113,6 +113,7 @@ async function serve(serving: Serving, request: Http2ServerRequest, response: Ht
     headers: distinct(request.rawHeaders),
     body,
     peerCertificate: peerCertificate(request.socket as TLSSocket),
+    remoteAddress: request.socket.remoteAddress,
     get signal() {
       return departure.signal()
     },

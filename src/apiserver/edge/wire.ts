@@ -10,6 +10,8 @@ export interface WireRequest {
   readonly body: Buffer
   /** The client's certificate as DER, trusted or not. */
   readonly peerCertificate?: Buffer | undefined
+  /** Of the client's socket; absent where there is none. */
+  readonly remoteAddress?: string | undefined
   /** Aborted when the client is gone. */
   readonly signal: AbortSignal
 }

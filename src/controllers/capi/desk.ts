@@ -40,8 +40,8 @@ export const capi: Desk = {
   name: 'capi',
   about: 'IPAddressClaims of Cluster API get an IPAddress',
   kinds: [
-    { kind: claims, isNeeded: true, comesWith },
-    { kind: reports, isNeeded: true, comesWith },
+    { kind: claims, isNeeded: true, comesWith, usedAs: 'claim' },
+    { kind: reports, isNeeded: true, comesWith, usedAs: 'report' },
     { kind: clusters, isNeeded: false, comesWith },
   ],
   permissions: capiPermissions,

@@ -12,10 +12,10 @@ export const officeComponent: Component = {
   name: 'office',
   about: 'holds and pools, which all desks share',
   kinds: [
-    { kind: holds, isNeeded: true, comesWith: ours },
-    { kind: macHolds, isNeeded: true, comesWith: ours },
+    { kind: holds, isNeeded: true, comesWith: ours, usedAs: 'hold' },
+    { kind: macHolds, isNeeded: true, comesWith: ours, usedAs: 'hold' },
     { kind: namespaces, isNeeded: true, comesWith: 'every API server' },
-    ...pools.map(kind => ({ kind, isNeeded: false, comesWith: ours })),
+    ...pools.map(kind => ({ kind, isNeeded: false, comesWith: ours, usedAs: 'pool' as const })),
   ],
   permissions: officePermissions,
   webhooks: poolWebhooks,

@@ -1,6 +1,9 @@
 // What was decided, each decision once: a line in the log, so that a person can follow a claim from its creation to its end,
 // and a count. Both name the desk and the kind of claim. The sentence is constant and the fields have the same names
 // everywhere. A pass that finds everything as it should be decides nothing and logs nothing.
+//
+// Besides, every write to a hold is a line, with the field `ledger` and the revision of the hold: read in their order, these lines
+// are the ledger (docs/reference/audit.md).
 
 import { holdName } from '../../api/hold.ts'
 import type { Identity } from '../../api/object.ts'
@@ -11,7 +14,20 @@ import { poolText } from '../../ipam/refusal.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { DeskMetrics } from './metrics.ts'
 
+/** What a write to a hold made of it. */
+const ledgerSentences = {
+  taken: 'an address is taken',
+  found: 'an address that was held before is found again',
+  regained: 'an address is taken back out of quarantine',
+  rests: 'an address rests',
+  freed: 'an address is free',
+  'given back': 'an address that was just taken is given back',
+} as const
+
+export type LedgerWrite = keyof typeof ledgerSentences
+
 const sentences = {
+  ...ledgerSentences,
   bound: 'a claim is bound',
   adopted: 'an IPAddress that was there is adopted',
   restored: 'an IPAddress that was lost is restored',
@@ -32,12 +48,22 @@ export type Decision = keyof typeof sentences
 
 export interface Entry {
   readonly what: Decision
-  readonly claim?: { readonly namespace: string; readonly name: string; readonly uid: string; readonly kind?: string }
+  readonly claim?: {
+    readonly namespace: string
+    readonly name: string
+    readonly uid: string
+    readonly kind?: string
+    readonly part?: string | undefined
+  }
   readonly pool?: Identity | undefined
   readonly strategy?: Pool['strategy']
   readonly space?: string
   readonly ip?: IP
   readonly mac?: MACText
+  /** The hold that was written, and the revision of that write, where it is known. */
+  readonly hold?: { readonly name: string; readonly revision?: string | undefined }
+  /** When a quarantine ends. */
+  readonly until?: string
   /** How a bound claim came to its address. */
   readonly by?: string
   readonly reason?: string
@@ -67,14 +93,18 @@ export function noteIn(pass: { readonly log: Log }, metrics: DeskMetrics | undef
   }
 }
 
-function fieldsOf({ claim, pool, space, ip, mac, by, reason, message }: Entry) {
+function fieldsOf({ what, claim, pool, space, ip, mac, hold, until, by, reason, message }: Entry) {
   return {
+    ...(Object.hasOwn(ledgerSentences, what) && { ledger: what }),
     ...(claim && { claim: claim.name, namespace: claim.namespace, uid: claim.uid }),
+    ...(claim?.part !== undefined && { part: claim.part }),
     ...(pool && { pool: poolText(pool) }),
     ...(space !== undefined && { space }),
     ...(ip && { address: toIPText(ip) }),
     ...(mac && { mac }),
     ...(ip && space !== undefined && { hold: holdName(space, ip) }),
+    ...(hold && { hold: hold.name, ...(hold.revision !== undefined && { revision: hold.revision }) }),
+    ...(until !== undefined && { until }),
     ...(by !== undefined && { by }),
     ...(reason !== undefined && { reason }),
     ...(message !== undefined && { message }),

@@ -8,7 +8,7 @@ import { holds, macHolds } from '../kinds.ts'
 import { holdOf, macHoldOf } from '../parsed.ts'
 import { type AnyHold, claimUidLabel, type HoldWorld } from './steps.ts'
 
-type World = Omit<HoldWorld, 'clock'>
+type World = Omit<HoldWorld, 'clock' | 'note'>
 
 export function askHoldsOf(uid: string, world: World): Promise<Hold[]> {
   return ask(uid, world, holds, world.caches.holds, holdOf)

@@ -87,7 +87,7 @@ test('a stray hold rests as long as its source says, a network too', async () =>
   expect(Date.parse(status.until) - Date.parse(status.since)).toBe(90_000)
 })
 
-const stray = ['asked', 'released', 'stray hold']
+const stray = ['asked', 'released', 'rests', 'stray hold']
 
 test.each<[string, Story, string[]]>([
   ['stays, without a read, while its claim in the cache chose it', { known: aWish('u-1', '10.0.0.1') }, []],

@@ -1,11 +1,11 @@
 // What may be written to a hold, one function each, named after the step of the model (docs/model) it is. No other code writes to
 // holds, whichever desk they are for. Holds of addresses and of MACs are written by the same steps. Every write carries the
 // version it was decided on; when the API server refuses it, the error is thrown and the pass begins again. What a write answers
-// is put into the cache at once, so that the next pass of this process sees it.
+// is put into the cache at once, so that the next pass of this process sees it. Every write is noted: the log holds the ledger.
 
-import { type Hold, type HoldSpec, parseHold, toHoldObject, toRetakePatch } from '../../../api/hold.ts'
+import { type Hold, type HoldSpec, holdName, parseHold, toHoldObject, toRetakePatch } from '../../../api/hold.ts'
 import { toQuarantinePatch, toRetakeLockPatch } from '../../../api/lock.ts'
-import { type MACHold, type MACHoldSpec, parseMACHold, toMACHoldObject } from '../../../api/mac-hold.ts'
+import { type MACHold, type MACHoldSpec, macHoldName, parseMACHold, toMACHoldObject } from '../../../api/mac-hold.ts'
 import type { Malformed } from '../../../ip/malformed.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import type { Cache } from '../../../kube/cache.ts'
@@ -15,6 +15,7 @@ import type { Kind, KubeObject } from '../../../kube/object.ts'
 import { refresh } from '../../../kube/refresh.ts'
 import { timestamp } from '../../../kube/timestamp.ts'
 import type { Clock } from '../../../runtime/clock.ts'
+import type { LedgerWrite, Note } from '../journal.ts'
 import { holds, macHolds } from '../kinds.ts'
 
 /** On a hold: it locks its name until its quarantine is over, also when a user deletes it by hand. */
@@ -33,6 +34,8 @@ export interface HoldWorld {
   readonly client: Client
   readonly clock: Clock
   readonly caches: { readonly holds: HoldCache; readonly macHolds: HoldCache }
+  /** Of the pass that runs. */
+  readonly note: Note
 }
 
 /** T1: the lock on the address. Undefined when another process was quicker; its hold is then in the cache. */
@@ -48,6 +51,7 @@ export async function takeHold(world: HoldWorld, spec: AnyHoldSpec): Promise<Kub
   try {
     const made = await client.create(kind, { ...object, metadata })
     cache.learn(made)
+    noteWrite(world, 'taken', spec, made)
     return made
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
@@ -60,7 +64,10 @@ export async function takeHold(world: HoldWorld, spec: AnyHoldSpec): Promise<Kub
 /** T2: a hold that was found, not made, is touched before a choice rests on it: a worker that saw it as a stray is too late. */
 export async function renewHold(world: HoldWorld, hold: AnyHold): Promise<KubeObject> {
   const annotations = { [renewedAnnotation]: new Date(world.clock.now()).toISOString() }
-  return patchHold(world, hold, { metadata: { annotations, finalizers: withFinalizer(hold, holdFinalizer) } })
+  const patch = { metadata: { annotations, finalizers: withFinalizer(hold, holdFinalizer) } }
+  const renewed = await patchHold(world, hold, patch)
+  noteWrite(world, 'found', hold, renewed)
+  return renewed
 }
 
 /** T3: out of quarantine, by its former owner. */
@@ -68,7 +75,9 @@ export async function regainHold(world: HoldWorld, hold: AnyHold, spec: AnyHoldS
   const now = timestamp(world.clock)
   const patch = isOfAddress(spec) ? toRetakePatch(spec, hold, now) : toRetakeLockPatch(spec, hold, now)
   const metadata = { labels: { [claimUidLabel]: spec.claim.uid }, finalizers: withFinalizer(hold, holdFinalizer) }
-  return patchHold(world, hold, { ...patch, metadata })
+  const regained = await patchHold(world, hold, { ...patch, metadata })
+  noteWrite(world, 'regained', spec, regained)
+  return regained
 }
 
 /** T8: an address that came from another provider rests like any other when its claim goes. */
@@ -80,7 +89,9 @@ export async function parkHold(world: HoldWorld, spec: AnyHoldSpec, restSeconds:
   const status = { ...object.status, ...resting.status }
   try {
     const parked: object = { ...object, status }
-    cache.learn(await client.create(kind, parked as KubeObject))
+    const made = await client.create(kind, parked as KubeObject)
+    cache.learn(made)
+    noteWrite(world, 'rests', spec, made, resting.status.until)
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
   }
@@ -90,9 +101,11 @@ export async function parkHold(world: HoldWorld, spec: AnyHoldSpec, restSeconds:
 export async function quarantineHold(world: HoldWorld, hold: AnyHold, restSeconds: number): Promise<KubeObject> {
   const { clock } = world
   const patch = toQuarantinePatch(timestamp(clock), timestamp(clock, restSeconds * 1000))
-  if (hold.metadata.deletionTimestamp !== undefined) return patchHold(world, hold, patch)
   const finalizers = withoutFinalizer(hold, holdFinalizer)
-  return patchHold(world, hold, { ...patch, metadata: { finalizers } })
+  const isGoing = hold.metadata.deletionTimestamp !== undefined
+  const resting = await patchHold(world, hold, isGoing ? patch : { ...patch, metadata: { finalizers } })
+  noteWrite(world, 'rests', hold, resting, patch.status.until)
+  return resting
 }
 
 /** T12: its rest is over. One that was deleted by hand meanwhile only waits for our finalizer. */
@@ -102,10 +115,12 @@ export async function expireHold(world: HoldWorld, hold: AnyHold): Promise<void>
   if (deletionTimestamp !== undefined) {
     const finalizers = withoutFinalizer(hold, holdFinalizer)
     await patchHold(world, hold, { metadata: { finalizers } })
+    noteWrite(world, 'freed', hold)
     if (finalizers.length === 0) cache.ended(name, uid)
     return
   }
   const answer = await world.client.delete(kind, { name }, { uid, resourceVersion })
+  noteWrite(world, 'freed', hold)
   if (answer !== 'deleting') cache.ended(name, uid)
 }
 
@@ -119,6 +134,7 @@ export async function giveBackHold(world: HoldWorld, spec: AnyHoldSpec, made: Ku
     const version = { uid, resourceVersion: left.metadata.resourceVersion ?? '' }
     await world.client.mergePatch(kind, { name }, { metadata: { finalizers: [] } }, version)
   }
+  noteWrite(world, 'given back', spec)
   // Else the next pass would find it in the claim's name once more.
   cache.ended(name, uid)
 }
@@ -137,6 +153,27 @@ async function patchHold(world: HoldWorld, hold: AnyHold, patch: object): Promis
     await refresh(client, kind, cache, { name })
     throw error
   }
+}
+
+/** After the API server has answered: a line that is there tells what happened. */
+function noteWrite(
+  { note }: HoldWorld,
+  what: LedgerWrite,
+  spec: AnyHoldSpec,
+  written?: KubeObject,
+  until?: string,
+): void {
+  const { claim, pool, space } = spec
+  const name = isOfAddress(spec) ? holdName(space, spec.ip) : macHoldName(space, spec.mac)
+  note({
+    what,
+    claim,
+    pool,
+    space,
+    ...(isOfAddress(spec) ? { ip: spec.ip } : { mac: spec.mac }),
+    hold: { name, revision: written?.metadata.resourceVersion },
+    ...(until !== undefined && { until }),
+  })
 }
 
 // --- addresses and MACs ---

@@ -57,7 +57,7 @@ function aServer(before: (name: string) => void = () => {}) {
     },
   } as unknown as Client
   const views = createViews()
-  const world = { client, clock: new VirtualClock(), caches: views, ledger }
+  const world = { client, clock: new VirtualClock(), caches: views, ledger, note: () => {} }
   const isTaken = ({ space, ip, bits }: HoldSpec) => ledger.indexOf(space).stateOf({ ip, bits }) === 'held'
   return {
     ledger,
