@@ -10,6 +10,7 @@ import { createTokens, type Find } from './authn/service-account-token.ts'
 import { createRBAC } from './authz/rbac.ts'
 import { bootstrap } from './bootstrap.ts'
 import type { World } from './call.ts'
+import type { Issued } from './certificates/issue.ts'
 import type { KeptCertificates } from './certificates/keep.ts'
 import { createControllers, need } from './controllers/controllers.ts'
 import { convertByWebhook } from './crd/convert-webhook.ts'
@@ -36,6 +37,8 @@ export interface APIServerOptions {
   readonly inFlight?: InFlightLimits
   /** Where numbers about requests and the store are kept, and what /metrics shows. */
   readonly metrics?: Metrics
+  /** By what webhooks know that this server asks. */
+  readonly webhookClient?: () => Issued
   /** Commands of the product (POST) at paths of its own, beside the Kubernetes API. */
   readonly actions?: Actions
 }
@@ -67,6 +70,7 @@ export function createAPIServer(options: APIServerOptions): APIServer {
   const wire = createWebhookWire({
     resolveService: (namespace, name, port) => resolveService({ store, registry }, namespace, name, port),
     timeout: seconds => AbortSignal.timeout(seconds * 1000),
+    clientCertificate: options.webhookClient,
   })
   const admission = createAdmission({ store, registry, rbac, random, randomUUID }, wire.post)
   const world: World = { store, registry, admission, rbac, tokens, find, now, random, randomUUID }

@@ -20,6 +20,7 @@ import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Definition, definitionsOf, withConversion } from './definitions.ts'
 import { embeddedWire } from './embedded-wire.ts'
+import { webhookClientName } from './webhook-client.ts'
 
 export interface EmbeddedDesks {
   /** The office first, then the desks that are on. */
@@ -52,6 +53,8 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     host: '127.0.0.1',
     port: 0,
     ...certificates.server(),
+    clientCA: certificates.ca().certificate,
+    callers: { names: [webhookClientName] },
     sets,
     conversions: components.flatMap(({ conversions }) => conversions),
     clock,
@@ -69,7 +72,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
   await assembled.start()
   return {
     domains: assembled.domains,
-    renew: () => server.renew(certificates.server()),
+    renew: () => server.renew({ ...certificates.server(), clientCA: certificates.ca().certificate }),
     async stop() {
       await assembled.stop('shutdown')
       await server.stop()

@@ -23,6 +23,7 @@ import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, parseHostPort } from './host-port.ts'
 import { bind, type PageRequest, type Pages, servePages } from './listen.ts'
 import { healthPage, readinessOf } from './readiness.ts'
+import { createWebhookClient } from './webhook-client.ts'
 
 export interface UpOptions {
   readonly data: string
@@ -71,6 +72,7 @@ export async function up(options: UpOptions, print: (line: string) => void): Pro
       random: Math.random,
       randomUUID,
       metrics,
+      webhookClient: createWebhookClient(certificates, () => new Date()),
       actions: {
         [backupPath]: body => orderBackup(store, data, body.target),
       },
