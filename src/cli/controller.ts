@@ -10,6 +10,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { CallerRules } from '../admission/caller.ts'
 import { startWebhookServer } from '../admission/server.ts'
 import { type Assembled, assemble, componentsOf } from '../controllers/assemble.ts'
 import type { Desk } from '../controllers/desk.ts'
@@ -54,6 +55,7 @@ export async function controller(
   const on = parseDesks(options.desks, { desks })
   refuseOpenProfiles(options.insecureDiagnostics, options.profiling)
   refuseHastyLease(options)
+  const callers = callersIn(options)
   const tls = parseTLS({ minVersion: options.tlsMinVersion, cipherSuites: options.tlsCipherSuites })
   const log = createLog({ write, now: Date.now, level: options.logLevel, form: options.logFormat })
   const metrics = createMetrics()
@@ -64,7 +66,7 @@ export async function controller(
     state.isStopping = true
     for (const step of undo.splice(0).reverse()) await step()
   }
-  const parts = { options, desks, on, connected, log, tls, undo }
+  const parts = { options, desks, on, connected, log, tls, callers, undo }
   try {
     const checks = createChecks(parts)
     const { election, ended } = createElection(parts)
@@ -148,6 +150,8 @@ interface Parts {
   readonly connected: Connected
   readonly log: Log
   readonly tls: TLSChoice
+  /** Which clients webhooks are answered to; undefined for every one. */
+  readonly callers: CallerRules | undefined
   readonly undo: (() => Promise<void> | void)[]
 }
 
@@ -212,18 +216,19 @@ interface ServedWebhooks {
 }
 
 async function answerWebhooks(parts: Parts, assembled: Assembled): Promise<ServedWebhooks> {
-  const { options, desks, on, log, tls, undo } = parts
+  const { options, desks, on, log, tls, callers, undo } = parts
   const { webhookHost: host, webhookPort: port } = options
   if (port === 'none') return {}
   const conversions = componentsOf(desks, on).flatMap(component => component.conversions)
   const server = await bind('--webhook-port', { host, port, isIP: false }, () =>
-    startWebhookServer({ host, port, sets: assembled.webhookSets, conversions, clock, log, tls }),
+    startWebhookServer({ host, port, sets: assembled.webhookSets, conversions, clock, log, tls, callers }),
   )
   undo.push(() => server.stop())
   const certificate = createCertificateFiles({
     directory: options.webhookCertDir,
     certificateName: options.webhookCertName,
     keyName: options.webhookKeyName,
+    clientCAFile: options.webhookClientCa,
     readFile,
     clock,
     log,
@@ -266,6 +271,17 @@ async function serveMetrics(
   })
   undo.push(() => pages.stop())
   return pages
+}
+
+function callersIn({ webhookClientCa, webhookClientNames }: ControllerOptions): CallerRules | undefined {
+  const names = webhookClientNames.split(',').filter(name => name !== '')
+  if (webhookClientCa !== undefined && webhookClientCa !== '') return { names }
+  if (names.length === 0 && webhookClientCa === undefined) return undefined
+  throw new Failure(
+    exitCodes.usage,
+    '--webhook-client-ca does not say who signs the certificates of API servers',
+    'Name the file with the authority, or leave both --webhook-client-ca and --webhook-client-names out.',
+  )
 }
 
 /** What an operator would like to see of how it was started. */
