@@ -8,6 +8,11 @@ import type { TLSSocket } from 'node:tls'
 export interface CallerRules {
   /** Common names; empty for every certificate that the authority has signed. */
   readonly names: readonly string[]
+  /**
+   * Conversions are answered to every client: they know no facts. kube-apiserver shows a certificate to admission webhooks
+   * alone; there is no way to tell it which one to show to a converter.
+   */
+  readonly areConversionsOpen: boolean
 }
 
 export interface CallerRefusal {
@@ -16,7 +21,7 @@ export interface CallerRefusal {
 }
 
 /** Undefined for an API server. */
-export function whyNotACaller(socket: TLSSocket, { names }: CallerRules): CallerRefusal | undefined {
+export function whyNotACaller(socket: TLSSocket, { names }: Pick<CallerRules, 'names'>): CallerRefusal | undefined {
   if (!socket.authorized) {
     return { code: 401, sentence: 'webhooks are answered to API servers only: show a client certificate' }
   }

@@ -221,7 +221,7 @@ describe('a listener that answers to API servers only', () => {
   beforeEach(async () => {
     await server.stop()
     const proven: Webhook<string>['answer'] = ({ isCallerProven }) => refused(`proven: ${isCallerProven}`)
-    const callers = { names: ['kube-apiserver'] }
+    const callers = { names: ['kube-apiserver'], areConversionsOpen: false }
     const sets = [aSet('harbour', [validatingWebhook(boatKind, proven)])]
     server = await start(sets, { callers, clientCA: clients.certificate })
   })
@@ -251,12 +251,23 @@ describe('a listener that answers to API servers only', () => {
 
   test('takes every name where none is given, and a renewed authority from then on', async () => {
     await server.stop()
-    server = await start([], { callers: { names: [] }, clientCA: clients.certificate })
+    server = await start([], { callers: { names: [], areConversionsOpen: false }, clientCA: clients.certificate })
     expect((await send('{}', { ...proof('anything'), path: '/convert' })).code).toBe(200)
     const other = issueCA('other-client-ca', life)
     server.renew({ ...serving, clientCA: other.certificate })
     expect((await send('{}', { ...proof('anything'), path: '/convert' })).code).toBe(401)
     expect((await send('{}', { ...proof('anything', other), path: '/convert' })).code).toBe(200)
+  })
+
+  test('answers conversions to every client where API servers show no certificate to a converter', async () => {
+    await server.stop()
+    const callers = { names: [], areConversionsOpen: true }
+    server = await start([aSet('harbour', [validatingWebhook(boatKind, answer)])], {
+      callers,
+      clientCA: clients.certificate,
+    })
+    expect((await send('{}', { path: '/convert', agent: false })).code).toBe(200)
+    expect((await send(review, { agent: false })).code).toBe(401)
   })
 
   test('trusts no client while it has no authority', async () => {

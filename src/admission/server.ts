@@ -155,9 +155,10 @@ interface Served {
 
 async function serve(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
   const { routes, bodies, callers } = served
-  const refusal = callers && whyNotACaller(request.socket as TLSSocket, callers)
-  if (refusal !== undefined) return refuse(response, refusal.code, refusal.sentence)
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
+  const isOpen = callers === undefined || (callers.areConversionsOpen && path === conversionPath)
+  const refusal = isOpen ? undefined : whyNotACaller(request.socket as TLSSocket, callers)
+  if (refusal !== undefined) return refuse(response, refusal.code, refusal.sentence)
   const route = routes.get(path)
   if (route === undefined) return refuse(response, 404, 'nothing is answered here')
   if (request.method !== 'POST') return refuse(response, 405, 'a webhook is asked by POST')

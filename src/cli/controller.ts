@@ -275,7 +275,7 @@ async function serveMetrics(
 
 function callersIn({ webhookClientCa, webhookClientNames }: ControllerOptions): CallerRules | undefined {
   const names = webhookClientNames.split(',').filter(name => name !== '')
-  if (webhookClientCa !== undefined && webhookClientCa !== '') return { names }
+  if (webhookClientCa !== undefined && webhookClientCa !== '') return { names, areConversionsOpen: true }
   if (names.length === 0 && webhookClientCa === undefined) return undefined
   throw new Failure(
     exitCodes.usage,

@@ -54,7 +54,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     port: 0,
     ...certificates.server(),
     clientCA: certificates.ca().certificate,
-    callers: { names: [webhookClientName] },
+    callers: { names: [webhookClientName], areConversionsOpen: false },
     sets,
     conversions: components.flatMap(({ conversions }) => conversions),
     clock,
