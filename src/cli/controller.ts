@@ -31,6 +31,7 @@ import { parseBindAddress } from './host-port.ts'
 import { bind, type Pages, servePages } from './listen.ts'
 import { leaseName, permissionSets, singlePermissions } from './permissions.ts'
 import { healthPage, type Readiness, readinessOf } from './readiness.ts'
+import { createRegistrationCheck, type RegistrationCheck } from './registration-check.ts'
 import { type CertificateFiles, createCertificateFiles } from './serving-certificate.ts'
 import { StartUpChecks } from './start-up-checks.ts'
 import { parseTLS, type TLSChoice } from './tls.ts'
@@ -98,14 +99,13 @@ export async function controller(
         return { labels: [], samples: endsAtMs === undefined ? [] : [[[], endsAtMs / 1000]] }
       },
     )
+    const registration = followRegistration(parts, assembled, metrics)
     const readiness = (): Readiness => {
       if (state.isStopping) return { isReady: false, lines: ['it is stopping'] }
       const problem = webhooks.certificate?.problem
       // A replica that can never lead would let a rollout pass in which no replica works.
-      return readinessOf(assembled.domains, [
-        ...(problem === undefined ? [] : [problem]),
-        ...checks.reasons('election'),
-      ])
+      const problems = [...(problem === undefined ? [] : [problem]), ...checks.reasons('election')]
+      return readinessOf(assembled.domains, problems, registration?.problems())
     }
     const health = await serveHealth(parts, readiness, assembled.domains)
     const diagnostics = await serveMetrics(parts, metrics)
@@ -173,6 +173,7 @@ function createChecks({ options, desks, on, connected, log }: Parts): StartUpChe
     ownNamespace: options.leaderElectNamespace ?? connected.namespace,
     isElecting: options.leaderElect,
     isDiagnosing: !options.insecureDiagnostics && options.diagnosticsAddress !== nowhere,
+    isAnswering: options.webhookPort !== 'none',
   })
   return new StartUpChecks({ client: connected.client, served: connected.served, clock, log, kinds, permissions })
 }
@@ -236,6 +237,19 @@ async function answerWebhooks(parts: Parts, assembled: Assembled): Promise<Serve
   })
   runInBackground(undo, signal => certificate.follow(signal))
   return { port: server.port, certificate }
+}
+
+/** Every replica looks: also one that does not lead answers webhooks. */
+function followRegistration(
+  { options, connected, log, undo }: Parts,
+  { webhookSets }: Assembled,
+  metrics: ReturnType<typeof createMetrics>,
+): RegistrationCheck | undefined {
+  if (options.webhookPort === 'none') return undefined
+  const webhooks = webhookSets.flatMap(set => set.webhooks)
+  const check = createRegistrationCheck({ client: connected.client, webhooks, clock, log, metrics })
+  runInBackground(undo, signal => check.run(signal))
+  return check
 }
 
 /** What is given instead of an address for what is not to be served. */

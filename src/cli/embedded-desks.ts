@@ -21,6 +21,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { type Definition, definitionsOf, withConversion } from './definitions.ts'
 import { embeddedWire } from './embedded-wire.ts'
 import { webhookClientName } from './webhook-client.ts'
+import { mutatingConfigurations, validatingConfigurations } from './webhook-configurations.ts'
 
 export interface EmbeddedDesks {
   /** The office first, then the desks that are on. */
@@ -83,9 +84,9 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
 /** Without desks no webhook is served: what an earlier run registered would refuse every write to a pool. */
 export async function withdrawWebhooks(handler: Handler, certificates: KeptCertificates): Promise<void> {
   const { client } = connect(handler, certificates)
-  for (const kind of [validating, mutating]) {
+  for (const kind of [validatingConfigurations, mutatingConfigurations]) {
     await client.delete(kind, {
-      name: `mooring-${kind === validating ? 'validating' : 'mutating'}-webhook-configuration`,
+      name: `mooring-${kind === validatingConfigurations ? 'validating' : 'mutating'}-webhook-configuration`,
     })
   }
 }
@@ -96,16 +97,11 @@ function connect(handler: Handler, certificates: KeptCertificates, metrics?: Met
   return speak({ wire, clock, name, metrics })
 }
 
-const webhookKind = (kind: string, plural: string) =>
-  defineKind<KubeObject>({ group: 'admissionregistration.k8s.io', versions: ['v1'], plural, kind, namespaced: false })
-const validating = webhookKind('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations')
-const mutating = webhookKind('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations')
-
 async function registerWebhooks(client: Client, webhooks: readonly Webhook[], address: WebhookAddress): Promise<void> {
   const options = { fieldManager: name, isForced: true }
   for (const [kind, configuration] of [
-    [validating, toValidatingConfiguration(webhooks, { address, withStandIns: true })],
-    [mutating, toMutatingConfiguration(webhooks, { address, withStandIns: true })],
+    [validatingConfigurations, toValidatingConfiguration(webhooks, { address, withStandIns: true })],
+    [mutatingConfigurations, toMutatingConfiguration(webhooks, { address, withStandIns: true })],
   ] as const) {
     await client.apply(kind, { name: configuration.metadata.name }, configuration, options)
   }

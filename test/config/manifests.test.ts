@@ -140,6 +140,8 @@ describe('permissions', () => {
         'namespaces',
         'tokenreviews',
         'subjectaccessreviews',
+        'validatingwebhookconfigurations',
+        'mutatingwebhookconfigurations',
       ]),
     )
   })
