@@ -58,11 +58,26 @@ export const rolePermissionsMax = 100_000
 /** Lines of the audit trail that wait for the disk: some ten thousand. What comes after them is counted as lost. */
 export const auditBytesMax = 8 * 1024 * 1024
 
-/** An AdmissionReview holds an object twice, as it was and as it would be; some room for the rest of it. */
-export const webhookBytesMax = 2 * bodyBytesMax + 1024 * 1024
+/** An AdmissionReview holds an object twice, as it was and as it would be; etcd stores at most 1.5 MiB of each. */
+export const webhookBytesMax = 4 * 1024 * 1024
 
-/** A ConversionReview holds all objects of a list, without pages. */
-export const conversionBytesMax = 64 * 1024 * 1024
+/** A ConversionReview holds all objects of a page of a list: some thousands of pools. */
+export const conversionBytesMax = 8 * 1024 * 1024
+
+/** Bodies under way on the webhook port, all together; more are answered 429. Read and parsed, a byte costs about twenty. */
+export const webhookBytesUnderWayMax = 24 * 1024 * 1024
+
+/** So much of each body does not count: a review of an ordinary pool is answered also while large bodies fill the budget. */
+export const webhookBytesUncounted = 64 * 1024
+
+/** Connections to the webhook port. API servers keep a few open; each may have a body that does not count. */
+export const webhookConnectionsMax = 250
+
+/** How long a request on the webhook port may take to arrive: an API server waits no longer for an answer. */
+export const webhookRequestMsMax = 30_000
+
+/** How long a TLS handshake, or the header of a request, may take to arrive on the webhook port. */
+export const webhookHeaderMsMax = 10_000
 
 /**
  * Releases a space remembers in their order, of each length of prefix: what "least recently used" goes by, some megabytes.

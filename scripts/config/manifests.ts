@@ -254,7 +254,29 @@ export function toManager(options: InstallOptions): Manifest[] {
         },
       },
     },
+    toNetworkPolicy(options),
   ]
+}
+
+/**
+ * What may reach the controller: its three ports, and nothing else. Which addresses API servers and probes come from is
+ * different in every cluster, so the ports are open to all until an administrator says it.
+ */
+function toNetworkPolicy(options: InstallOptions): Manifest {
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: placed(options, 'controller'),
+    spec: {
+      podSelector: { matchLabels: podLabels },
+      policyTypes: ['Ingress'],
+      ingress: [
+        { ports: [{ port: 'webhooks', protocol: 'TCP' }] },
+        { ports: [{ port: 'diagnostics', protocol: 'TCP' }] },
+        { ports: [{ port: 'health', protocol: 'TCP' }] },
+      ],
+    },
+  }
 }
 
 /** For the account that scrapes metrics. */

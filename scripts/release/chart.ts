@@ -91,6 +91,7 @@ function permissions(): Manifest {
     desks: Object.fromEntries(deskNames.map(name => [name, ofDesk(name)])),
     election: ofPart('election'),
     diagnostics: ofPart('diagnostics'),
+    registration: ofPart('registration'),
     metricsReader: metricsReaderRules,
   }
 }

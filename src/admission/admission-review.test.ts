@@ -87,6 +87,7 @@ describe('an AdmissionReview', () => {
       name: 'ada',
       userInfo: { username: 'jo', groups: ['crew'] },
       isDryRun: true,
+      isCallerProven: false,
     })
   })
 

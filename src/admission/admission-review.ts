@@ -15,6 +15,8 @@ export interface AnswerOptions<F = unknown> {
   readonly webhook: Webhook<F>
   /** Undefined while the caches are not filled. */
   facts(): F | undefined
+  /** The client showed that it is an API server. */
+  readonly isCallerProven: boolean
   readonly clock: Pick<Clock, 'setTimer'>
   readonly onError: (error: unknown) => void
 }
@@ -62,7 +64,7 @@ async function answer<F>(request: Fields, options: AnswerOptions<F>): Promise<An
   const { kind } = webhook
   const subResource = fieldOf(request, 'subResource')
   if (typeof subResource === 'string' && subResource !== '') return { allowed: true }
-  const asked = toRequest(request)
+  const asked = toRequest(request, options.isCallerProven)
   if (asked === undefined) return badRequest(`the webhook is asked when an ${kind.kind} is created, updated or deleted`)
   if (!isOfKind(recordOf(asked.next ?? asked.old), webhook)) {
     return badRequest(`expected an ${kind.kind} of ${apiVersionOf(kind)}`)
@@ -117,7 +119,7 @@ function toAnswer(ruling: Ruling, { name }: WebhookRequest, { type, kind }: Webh
 }
 
 /** Undefined where the operation and what came with it do not go together. */
-function toRequest(request: Fields): WebhookRequest | undefined {
+function toRequest(request: Fields, isCallerProven: boolean): WebhookRequest | undefined {
   const pair = toPair(request)
   if (pair === undefined) return undefined
   const metadata = recordOf(fieldOf(recordOf(pair.next ?? pair.old), 'metadata'))
@@ -132,6 +134,7 @@ function toRequest(request: Fields): WebhookRequest | undefined {
       groups: Array.isArray(groups) ? groups.filter(group => typeof group === 'string') : [],
     },
     isDryRun: fieldOf(request, 'dryRun') === true,
+    isCallerProven,
   }
 }
 

@@ -17,16 +17,16 @@ const boats: Conversion = {
 
 const boat = { apiVersion: 'sea.example/v1', kind: 'Boat', length: 10 }
 
-function convert(request: object | string, errors: unknown[] = []) {
+async function convert(request: object | string, errors: unknown[] = []) {
   const body = typeof request === 'string' ? request : JSON.stringify({ kind: 'ConversionReview', request })
   const onError = (error: unknown) => errors.push(error)
-  return JSON.parse(answerConversionReview(body, { conversions: [boats], onError })).response
+  return JSON.parse(await answerConversionReview(body, { conversions: [boats], onError })).response
 }
 
 describe('a ConversionReview', () => {
-  test('is answered with its uid and with the objects in their order', () => {
+  test('is answered with its uid and with the objects in their order', async () => {
     const same = { ...boat, apiVersion: 'sea.example/v2', length: 7 }
-    expect(convert({ uid: 'c-1', desiredAPIVersion: 'sea.example/v2', objects: [same, boat] })).toEqual({
+    expect(await convert({ uid: 'c-1', desiredAPIVersion: 'sea.example/v2', objects: [same, boat] })).toEqual({
       uid: 'c-1',
       convertedObjects: [same, { ...boat, apiVersion: 'sea.example/v2', length: 3 }],
       result: { status: 'Success' },
@@ -37,26 +37,44 @@ describe('a ConversionReview', () => {
     ['another kind', { ...boat, kind: 'Raft' }, '"Raft" is not converted from "sea.example/v1" to "sea.example/v2"'],
     ['another group', { ...boat, apiVersion: 'land.example/v1' }, '"Boat" is not converted from "land.example/v1"'],
     ['an object that its conversion refuses', { ...boat, length: 'long' }, 'no length'],
-  ])('fails as a whole for %s', (_, object, message) => {
-    const response = convert({ uid: 'c-1', desiredAPIVersion: 'sea.example/v2', objects: [boat, object] })
+  ])('fails as a whole for %s', async (_, object, message) => {
+    const response = await convert({ uid: 'c-1', desiredAPIVersion: 'sea.example/v2', objects: [boat, object] })
     expect(response).toMatchObject({ uid: 'c-1', convertedObjects: [], result: { status: 'Failure' } })
     expect(response.result.message).toContain(message)
   })
 
-  test('fails where the versions do not lead to each other, and where the conversion does', () => {
+  test('fails where the versions do not lead to each other, and where the conversion does', async () => {
     const errors: unknown[] = []
     const back = { desiredAPIVersion: 'sea.example/v1', objects: [{ ...boat, apiVersion: 'sea.example/v2' }] }
-    expect(convert(back, errors).result.message).toContain('is not converted')
+    expect((await convert(back, errors)).result.message).toContain('is not converted')
     const broken = { desiredAPIVersion: 'sea.example/v2', objects: [{ ...boat, length: 'broken' }] }
-    expect(convert(broken, errors).result).toMatchObject({ status: 'Failure' })
+    expect((await convert(broken, errors)).result).toMatchObject({ status: 'Failure' })
     expect(errors).toEqual([new Error('broken')])
   })
 
-  test('of anything is answered', () => {
-    fc.assert(
-      fc.property(fc.oneof(fc.string(), fc.json()), body => {
-        expect(convert(body).result.status).toBe('Failure')
+  test('of anything is answered', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string(), fc.json()), async body => {
+        expect((await convert(body)).result.status).toBe('Failure')
       }),
     )
+  })
+
+  test('of many objects lets other work of the process be done in between', async () => {
+    const slow: Conversion = {
+      ...boats,
+      convert(object, wanted) {
+        const end = performance.now() + 2
+        while (performance.now() < end);
+        return { ...object, apiVersion: wanted }
+      },
+    }
+    let turns = 0
+    const turning = setInterval(() => turns++, 0)
+    const request = { desiredAPIVersion: 'sea.example/v2', objects: Array.from({ length: 50 }, () => boat) }
+    const text = await answerConversionReview(JSON.stringify({ request }), { conversions: [slow], onError: () => {} })
+    clearInterval(turning)
+    expect(JSON.parse(text).response.convertedObjects).toHaveLength(50)
+    expect(turns).toBeGreaterThan(3)
   })
 })

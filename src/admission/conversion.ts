@@ -1,6 +1,8 @@
 // ConversionReview: objects between the versions of their kind. Objects come back in the order in which they were sent; one
-// that cannot be converted fails the whole request, for the API server would take a list with a gap for the truth.
+// that cannot be converted fails the whole request, for the API server would take a list with a gap for the truth. A long
+// list is converted in slices: health and other webhooks are answered in between.
 
+import { setImmediate } from 'node:timers/promises'
 import { isRecord } from '../api/shape.ts'
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
 import { parseBody, printBody } from '../kube/body.ts'
@@ -22,38 +24,44 @@ export interface ConvertOptions {
   readonly onError: (error: unknown) => void
 }
 
-export function answerConversionReview(body: string, { conversions, onError }: ConvertOptions): string {
+/** How long objects are converted before other work of the process gets its turn. */
+const sliceMs = 10
+
+export async function answerConversionReview(body: string, { conversions, onError }: ConvertOptions): Promise<string> {
   const request = requestIn(body)
   const uid = fieldOf(request, 'uid')
-  const print = (converted: readonly unknown[] | Malformed): string =>
-    printBody({
-      apiVersion: 'apiextensions.k8s.io/v1',
-      kind: 'ConversionReview',
-      response: { uid: typeof uid === 'string' ? uid : '', ...toResult(converted) },
-    })
+  // Each object was printed in its slice: together they may be too long to be printed in one turn.
+  const print = (converted: readonly string[] | Malformed): string => {
+    const [objects, result] = isMalformed(converted)
+      ? ['', { status: 'Failure', message: converted.malformed }]
+      : [converted.join(','), { status: 'Success' }]
+    const shown = printBody(typeof uid === 'string' ? uid : '')
+    const response = `{"uid":${shown},"result":${printBody(result)},"convertedObjects":[${objects}]}`
+    return `{"apiVersion":"apiextensions.k8s.io/v1","kind":"ConversionReview","response":${response}}`
+  }
   try {
-    return print(convertAll(request, conversions))
+    return print(await convertAll(request, conversions))
   } catch (error) {
     onError(error)
     return print({ malformed: 'the conversion failed; the fault is ours and was written down' })
   }
 }
 
-function toResult(converted: readonly unknown[] | Malformed) {
-  if (!isMalformed(converted)) return { convertedObjects: converted, result: { status: 'Success' } }
-  return { convertedObjects: [], result: { status: 'Failure', message: converted.malformed } }
-}
-
-function convertAll(request: Fields, conversions: readonly Conversion[]): readonly unknown[] | Malformed {
+/** Each object as JSON. */
+async function convertAll(request: Fields, conversions: readonly Conversion[]): Promise<readonly string[] | Malformed> {
   const [wanted, objects] = [fieldOf(request, 'desiredAPIVersion'), fieldOf(request, 'objects')]
   if (typeof wanted !== 'string' || !Array.isArray(objects)) {
     return { malformed: 'the body is no ConversionReview with desiredAPIVersion and objects' }
   }
-  const converted: unknown[] = []
+  const converted: string[] = []
+  let sliceBegan = performance.now()
   for (const object of objects) {
     const one = convert(object, wanted, conversions)
     if (isMalformed(one)) return one
-    converted.push(one)
+    converted.push(printBody(one))
+    if (performance.now() - sliceBegan < sliceMs) continue
+    await setImmediate()
+    sliceBegan = performance.now()
   }
   return converted
 }

@@ -1,21 +1,36 @@
 // The HTTPS listener that the API server asks. It knows paths and bytes; what is answered is decided in `admission-review.ts`
 // and `conversion.ts`. Bodies, waiting times and connections are bounded, and a certificate can be renewed while it serves.
+// A client that has to prove that it is an API server (`caller.ts`) is refused before its body is read.
 
+import { constants } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { SecureVersion } from 'node:tls'
-import { bodyMsMax, conversionBytesMax, webhookBytesMax } from '../limits.ts'
+import type { SecureVersion, TLSSocket } from 'node:tls'
+import {
+  conversionBytesMax,
+  retryAfterSeconds,
+  webhookBytesMax,
+  webhookBytesUncounted,
+  webhookBytesUnderWayMax,
+  webhookConnectionsMax,
+  webhookHeaderMsMax,
+  webhookRequestMsMax,
+} from '../limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { answerAdmissionReview } from './admission-review.ts'
+import { type Bodies, createBodies } from './body.ts'
+import { type CallerRules, whyNotACaller } from './caller.ts'
 import { answerConversionReview, type Conversion, conversionPath } from './conversion.ts'
 import type { WebhookSet } from './webhook.ts'
 
-/** PEM, both. */
+/** PEM, all of them. */
 export interface ServingCertificate {
   readonly certificate: string | Buffer
   readonly key: string | Buffer
+  /** Who signs the certificates of API servers; needed where callers have to show one. */
+  readonly clientCA?: string | Buffer | undefined
 }
 
 export interface WebhookServerOptions extends Partial<ServingCertificate> {
@@ -29,6 +44,8 @@ export interface WebhookServerOptions extends Partial<ServingCertificate> {
   readonly clock: Clock
   readonly log: Log
   readonly tls?: { readonly minVersion: SecureVersion; readonly ciphers?: string }
+  /** Left out where every client that reaches the port is answered. */
+  readonly callers?: CallerRules | undefined
 }
 
 export interface WebhookServer {
@@ -40,12 +57,13 @@ export interface WebhookServer {
 
 interface Route {
   readonly bytesMax: number
-  readonly answer: (body: string) => string | Promise<string>
+  readonly answer: (body: string) => Promise<string>
 }
 
 /** What is answered where. */
-function toRoutes({ sets, conversions, clock, log }: WebhookServerOptions): ReadonlyMap<string, Route> {
+function toRoutes({ sets, conversions, clock, log, callers }: WebhookServerOptions): ReadonlyMap<string, Route> {
   const routes = new Map<string, Route>()
+  const isCallerProven = callers !== undefined
   const onError = (error: unknown) => log.error('a conversion failed', { error: describeError(error) })
   routes.set(conversionPath, {
     bytesMax: conversionBytesMax,
@@ -59,29 +77,38 @@ function toRoutes({ sets, conversions, clock, log }: WebhookServerOptions): Read
         log.error('a webhook failed', { desk: set.name, webhook: name, error: describeError(error) })
       routes.set(path, {
         bytesMax: webhookBytesMax,
-        answer: body => answerAdmissionReview(body, { webhook, facts: () => set.facts(), clock, onError }),
+        answer: body =>
+          answerAdmissionReview(body, { webhook, facts: () => set.facts(), isCallerProven, clock, onError }),
       })
     }
   }
   return routes
 }
 
-/** Far more than the few connections that API servers keep open. */
-const connectionsMax = 1_000
-
 export async function startWebhookServer(options: WebhookServerOptions): Promise<WebhookServer> {
-  const { host, port, certificate, key, log, tls = { minVersion: 'TLSv1.2' } } = options
+  const { host, port, log, callers } = options
   const routes = toRoutes(options)
-  const server = createServer({ ...tls, cert: certificate, key }, (request, response) => {
-    void serve(request, response, routes).catch(error => {
-      log.debug('a webhook was not answered', { error: describeError(error) })
-      response.destroy()
-    })
-  })
-  server.requestTimeout = bodyMsMax
+  const bodies = createBodies({ underWayMax: webhookBytesUnderWayMax, uncounted: webhookBytesUncounted })
+  const server = createServer(
+    {
+      ...contextOf(options, options),
+      // A client without a good certificate is told so in HTTP, which API servers show to their users.
+      ...(callers && { requestCert: true, rejectUnauthorized: false }),
+      handshakeTimeout: webhookHeaderMsMax,
+      connectionsCheckingInterval: webhookHeaderMsMax / 2,
+    },
+    (request, response) => {
+      void serve(request, response, { routes, bodies, callers }).catch(error => {
+        log.debug('a webhook was not answered', { error: describeError(error) })
+        response.destroy()
+      })
+    },
+  )
+  server.headersTimeout = webhookHeaderMsMax
+  server.requestTimeout = webhookRequestMsMax
   // Longer than API servers keep an idle connection, so that the API server closes it and no request meets a closed one.
   server.keepAliveTimeout = 2 * 60_000
-  server.maxConnections = connectionsMax
+  server.maxConnections = webhookConnectionsMax
   server.on('tlsClientError', error => log.debug('a TLS handshake failed', { error: describeError(error) }))
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -95,7 +122,7 @@ export async function startWebhookServer(options: WebhookServerOptions): Promise
   const { port: bound } = server.address() as AddressInfo
   return {
     port: bound,
-    renew: renewed => server.setSecureContext({ ...tls, cert: renewed.certificate, key: renewed.key }),
+    renew: renewed => server.setSecureContext(contextOf(renewed, options)),
     stop: () =>
       new Promise(resolve => {
         server.close(() => resolve())
@@ -106,37 +133,52 @@ export async function startWebhookServer(options: WebhookServerOptions): Promise
   }
 }
 
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  routes: ReadonlyMap<string, Route>,
-): Promise<void> {
+function contextOf(
+  { certificate, key, clientCA }: Partial<ServingCertificate>,
+  { tls, callers }: WebhookServerOptions,
+) {
+  return {
+    ...(tls ?? { minVersion: 'TLSv1.2' as const }),
+    cert: certificate,
+    key,
+    // An empty list, for without one Node would trust the authorities of the system. Every connection shows its certificate:
+    // one that is resumed would be taken for what it was under an earlier authority.
+    ...(callers && { ca: clientCA ?? [], secureOptions: constants.SSL_OP_NO_TICKET }),
+  }
+}
+
+interface Served {
+  readonly routes: ReadonlyMap<string, Route>
+  readonly bodies: Bodies
+  readonly callers: CallerRules | undefined
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse, served: Served): Promise<void> {
+  const { routes, bodies, callers } = served
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
+  const isOpen = callers === undefined || (callers.areConversionsOpen && path === conversionPath)
+  const refusal = isOpen ? undefined : whyNotACaller(request.socket as TLSSocket, callers)
+  if (refusal !== undefined) return refuse(response, refusal.code, refusal.sentence)
   const route = routes.get(path)
   if (route === undefined) return refuse(response, 404, 'nothing is answered here')
   if (request.method !== 'POST') return refuse(response, 405, 'a webhook is asked by POST')
   if (!(request.headers['content-type'] ?? '').startsWith('application/json')) {
     return refuse(response, 415, 'a webhook is asked in application/json')
   }
-  const body = await readBody(request, route.bytesMax)
-  if (body === undefined) return refuse(response, 413, `a request here has at most ${route.bytesMax} bytes`)
-  response.writeHead(200, { 'content-type': 'application/json' }).end(await route.answer(body))
+  const body = await bodies.read(request, route.bytesMax)
+  if (body === 'too large') return refuse(response, 413, `a request here has at most ${route.bytesMax} bytes`)
+  if (body === 'too many') {
+    response.setHeader('retry-after', retryAfterSeconds)
+    return refuse(response, 429, 'too many large requests are under way: try again')
+  }
+  try {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(await route.answer(body.text))
+  } finally {
+    body.done()
+  }
 }
 
 function refuse(response: ServerResponse, code: number, sentence: string): void {
   // What was not read of the request would be taken for the next one.
   response.writeHead(code, { 'content-type': 'text/plain', connection: 'close' }).end(`${sentence}\n`)
-}
-
-/** Undefined where there is more than may be. */
-async function readBody(request: IncomingMessage, bytesMax: number): Promise<string | undefined> {
-  if (Number(request.headers['content-length'] ?? 0) > bytesMax) return undefined
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > bytesMax) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -45,6 +45,11 @@ export interface WebhookRequest {
   readonly name: string
   readonly userInfo: { readonly username: string; readonly groups: readonly string[] }
   readonly isDryRun: boolean
+  /**
+   * The client showed that it is an API server. One that did not may have made the request up: it is told nothing that
+   * the request itself does not show its author to know.
+   */
+  readonly isCallerProven: boolean
 }
 
 /** What one desk, or the office, brings: its webhooks and what they may ask. */

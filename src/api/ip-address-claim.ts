@@ -11,6 +11,7 @@ import {
   clusterNameLabel,
   ipamGroup,
   metal3RequestedAddressAnnotation,
+  mooringGroup,
   requestedAddressAnnotation,
   subnetAnnotation,
 } from './names.ts'
@@ -125,6 +126,15 @@ export function poolOfClaim({ poolRef, metadata }: Pick<IPAddressClaim, 'poolRef
   if (kind === undefined) return undefined
   const { apiGroup, name } = poolRef
   return { apiGroup, kind: poolRef.kind, namespace: kind.isNamespaced ? metadata.namespace : '', name }
+}
+
+/**
+ * As `poolOfClaim`, and also a pool of our own group whose kind does not exist: no other provider serves such a claim, so it is
+ * for us to say what is wrong with it.
+ */
+export function poolNamedBy(claim: Pick<IPAddressClaim, 'poolRef' | 'metadata'>): Identity | undefined {
+  const { apiGroup, kind, name } = claim.poolRef
+  return poolOfClaim(claim) ?? (apiGroup === mooringGroup ? { apiGroup, kind, namespace: '', name } : undefined)
 }
 
 export function claimReference({ metadata, clusterName }: IPAddressClaim): ClaimReference {

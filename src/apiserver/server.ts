@@ -10,6 +10,7 @@ import { createTokens, type Find } from './authn/service-account-token.ts'
 import { createRBAC } from './authz/rbac.ts'
 import { bootstrap } from './bootstrap.ts'
 import type { World } from './call.ts'
+import type { Issued } from './certificates/issue.ts'
 import type { KeptCertificates } from './certificates/keep.ts'
 import { createControllers, need } from './controllers/controllers.ts'
 import { convertByWebhook } from './crd/convert-webhook.ts'
@@ -38,6 +39,8 @@ export interface APIServerOptions {
   readonly metrics?: Metrics
   /** Told of every request that comes through the handler; those of the server's own controllers do not. */
   readonly onAudit?: ((event: object) => void) | undefined
+  /** By what webhooks know that this server asks. */
+  readonly webhookClient?: () => Issued
   /** Commands of the product (POST) at paths of its own, beside the Kubernetes API. */
   readonly actions?: Actions
 }
@@ -69,6 +72,7 @@ export function createAPIServer(options: APIServerOptions): APIServer {
   const wire = createWebhookWire({
     resolveService: (namespace, name, port) => resolveService({ store, registry }, namespace, name, port),
     timeout: seconds => AbortSignal.timeout(seconds * 1000),
+    clientCertificate: options.webhookClient,
   })
   const admission = createAdmission({ store, registry, rbac, random, randomUUID }, wire.post)
   const world: World = { store, registry, admission, rbac, tokens, find, now, random, randomUUID }

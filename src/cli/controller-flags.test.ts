@@ -33,6 +33,7 @@ describe('the flags of the controller', () => {
       webhookCertDir: expect.stringMatching(/k8s-webhook-server\/serving-certs$/),
       webhookCertName: 'tls.crt',
       webhookKeyName: 'tls.key',
+      webhookClientNames: '',
       diagnosticsAddress: ':8443',
       insecureDiagnostics: false,
       profiling: false,

@@ -28,6 +28,10 @@ export interface ControllerOptions {
   readonly webhookCertDir: string
   readonly webhookCertName: string
   readonly webhookKeyName: string
+  /** Who signs the client certificates of API servers; left out where every client is answered. */
+  readonly webhookClientCa?: string
+  /** Their common names, separated by commas; empty for every one. */
+  readonly webhookClientNames: string
   readonly diagnosticsAddress: string
   readonly insecureDiagnostics: boolean
   readonly profiling: boolean
@@ -105,6 +109,17 @@ export const flags: readonly Flag[] = [
   },
   { flag: '--webhook-cert-name <file>', about: 'the certificate, in that directory', default: 'tls.crt' },
   { flag: '--webhook-key-name <file>', about: 'its key, in that directory', default: 'tls.key' },
+  {
+    flag: '--webhook-client-ca <file>',
+    about:
+      'answer webhooks only to clients with a certificate that this authority has signed (default: to every client)',
+  },
+  {
+    flag: '--webhook-client-names <list>',
+    about: 'of those, only to clients whose certificate has one of these common names',
+    default: '',
+    shown: 'every name',
+  },
   {
     flag: '--diagnostics-address <host:port>',
     about: 'where /metrics is served, over HTTPS, to users with the permission; 0 for nowhere',

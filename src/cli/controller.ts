@@ -10,6 +10,7 @@
 
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
+import type { CallerRules } from '../admission/caller.ts'
 import { startWebhookServer } from '../admission/server.ts'
 import { type Assembled, assemble, componentsOf } from '../controllers/assemble.ts'
 import type { Desk } from '../controllers/desk.ts'
@@ -30,6 +31,7 @@ import { parseBindAddress } from './host-port.ts'
 import { bind, type Pages, servePages } from './listen.ts'
 import { leaseName, permissionSets, singlePermissions } from './permissions.ts'
 import { healthPage, type Readiness, readinessOf } from './readiness.ts'
+import { createRegistrationCheck, type RegistrationCheck } from './registration-check.ts'
 import { type CertificateFiles, createCertificateFiles } from './serving-certificate.ts'
 import { StartUpChecks } from './start-up-checks.ts'
 import { parseTLS, type TLSChoice } from './tls.ts'
@@ -54,6 +56,7 @@ export async function controller(
   const on = parseDesks(options.desks, { desks })
   refuseOpenProfiles(options.insecureDiagnostics, options.profiling)
   refuseHastyLease(options)
+  const callers = callersIn(options)
   const tls = parseTLS({ minVersion: options.tlsMinVersion, cipherSuites: options.tlsCipherSuites })
   const log = createLog({ write, now: Date.now, level: options.logLevel, form: options.logFormat })
   const metrics = createMetrics()
@@ -64,7 +67,7 @@ export async function controller(
     state.isStopping = true
     for (const step of undo.splice(0).reverse()) await step()
   }
-  const parts = { options, desks, on, connected, log, tls, undo }
+  const parts = { options, desks, on, connected, log, tls, callers, undo }
   try {
     const checks = createChecks(parts)
     const { election, ended } = createElection(parts)
@@ -97,14 +100,13 @@ export async function controller(
         return { labels: [], samples: endsAtMs === undefined ? [] : [[[], endsAtMs / 1000]] }
       },
     )
+    const registration = followRegistration(parts, assembled, metrics)
     const readiness = (): Readiness => {
       if (state.isStopping) return { isReady: false, lines: ['it is stopping'] }
       const problem = webhooks.certificate?.problem
       // A replica that can never lead would let a rollout pass in which no replica works.
-      return readinessOf(assembled.domains, [
-        ...(problem === undefined ? [] : [problem]),
-        ...checks.reasons('election'),
-      ])
+      const problems = [...(problem === undefined ? [] : [problem]), ...checks.reasons('election')]
+      return readinessOf(assembled.domains, problems, registration?.problems())
     }
     const health = await serveHealth(parts, readiness, assembled.domains)
 
@@ -148,6 +150,8 @@ interface Parts {
   readonly connected: Connected
   readonly log: Log
   readonly tls: TLSChoice
+  /** Which clients webhooks are answered to; undefined for every one. */
+  readonly callers: CallerRules | undefined
   readonly undo: (() => Promise<void> | void)[]
 }
 
@@ -169,6 +173,7 @@ function createChecks({ options, desks, on, connected, log }: Parts): StartUpChe
     ownNamespace: options.leaderElectNamespace ?? connected.namespace,
     isElecting: options.leaderElect,
     isDiagnosing: !options.insecureDiagnostics && options.diagnosticsAddress !== nowhere,
+    isAnswering: options.webhookPort !== 'none',
   })
   return new StartUpChecks({ client: connected.client, served: connected.served, clock, log, kinds, permissions })
 }
@@ -217,18 +222,19 @@ async function answerWebhooks(
   assembled: Assembled,
   diagnostics: Pages | undefined,
 ): Promise<ServedWebhooks> {
-  const { options, desks, on, log, tls, undo } = parts
+  const { options, desks, on, log, tls, callers, undo } = parts
   const { webhookHost: host, webhookPort: port } = options
   if (port === 'none') return {}
   const conversions = componentsOf(desks, on).flatMap(component => component.conversions)
   const server = await bind('--webhook-port', { host, port, isIP: false }, () =>
-    startWebhookServer({ host, port, sets: assembled.webhookSets, conversions, clock, log, tls }),
+    startWebhookServer({ host, port, sets: assembled.webhookSets, conversions, clock, log, tls, callers }),
   )
   undo.push(() => server.stop())
   const certificate = createCertificateFiles({
     directory: options.webhookCertDir,
     certificateName: options.webhookCertName,
     keyName: options.webhookKeyName,
+    clientCAFile: options.webhookClientCa,
     readFile,
     clock,
     log,
@@ -239,6 +245,19 @@ async function answerWebhooks(
   })
   runInBackground(undo, signal => certificate.follow(signal))
   return { port: server.port, certificate }
+}
+
+/** Every replica looks: also one that does not lead answers webhooks. */
+function followRegistration(
+  { options, connected, log, undo }: Parts,
+  { webhookSets }: Assembled,
+  metrics: ReturnType<typeof createMetrics>,
+): RegistrationCheck | undefined {
+  if (options.webhookPort === 'none') return undefined
+  const webhooks = webhookSets.flatMap(set => set.webhooks)
+  const check = createRegistrationCheck({ client: connected.client, webhooks, clock, log, metrics })
+  runInBackground(undo, signal => check.run(signal))
+  return check
 }
 
 /** What is given instead of an address for what is not to be served. */
@@ -274,6 +293,17 @@ async function serveMetrics(
   })
   undo.push(() => pages.stop())
   return pages
+}
+
+function callersIn({ webhookClientCa, webhookClientNames }: ControllerOptions): CallerRules | undefined {
+  const names = webhookClientNames.split(',').filter(name => name !== '')
+  if (webhookClientCa !== undefined && webhookClientCa !== '') return { names, areConversionsOpen: true }
+  if (names.length === 0 && webhookClientCa === undefined) return undefined
+  throw new Failure(
+    exitCodes.usage,
+    '--webhook-client-ca does not say who signs the certificates of API servers',
+    'Name the file with the authority, or leave both --webhook-client-ca and --webhook-client-names out.',
+  )
 }
 
 /** What an operator would like to see of how it was started. */

@@ -21,6 +21,8 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { type Definition, definitionsOf, withConversion } from './definitions.ts'
 import { embeddedWire } from './embedded-wire.ts'
 import { toClusterRoles } from './user-roles.ts'
+import { webhookClientName } from './webhook-client.ts'
+import { mutatingConfigurations, validatingConfigurations } from './webhook-configurations.ts'
 
 export interface EmbeddedDesks {
   /** The office first, then the desks that are on. */
@@ -53,6 +55,8 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     host: '127.0.0.1',
     port: 0,
     ...certificates.server(),
+    clientCA: certificates.ca().certificate,
+    callers: { names: [webhookClientName], areConversionsOpen: false },
     sets,
     conversions: components.flatMap(({ conversions }) => conversions),
     clock,
@@ -71,7 +75,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
   await assembled.start()
   return {
     domains: assembled.domains,
-    renew: () => server.renew(certificates.server()),
+    renew: () => server.renew({ ...certificates.server(), clientCA: certificates.ca().certificate }),
     async stop() {
       await assembled.stop('shutdown')
       await server.stop()
@@ -82,9 +86,9 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
 /** Without desks no webhook is served: what an earlier run registered would refuse every write to a pool. */
 export async function withdrawWebhooks(handler: Handler, certificates: KeptCertificates): Promise<void> {
   const { client } = connect(handler, certificates)
-  for (const kind of [validating, mutating]) {
+  for (const kind of [validatingConfigurations, mutatingConfigurations]) {
     await client.delete(kind, {
-      name: `mooring-${kind === validating ? 'validating' : 'mutating'}-webhook-configuration`,
+      name: `mooring-${kind === validatingConfigurations ? 'validating' : 'mutating'}-webhook-configuration`,
     })
   }
 }
@@ -95,16 +99,11 @@ function connect(handler: Handler, certificates: KeptCertificates, metrics?: Met
   return speak({ wire, clock, name, metrics })
 }
 
-const webhookKind = (kind: string, plural: string) =>
-  defineKind<KubeObject>({ group: 'admissionregistration.k8s.io', versions: ['v1'], plural, kind, namespaced: false })
-const validating = webhookKind('ValidatingWebhookConfiguration', 'validatingwebhookconfigurations')
-const mutating = webhookKind('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations')
-
 async function registerWebhooks(client: Client, webhooks: readonly Webhook[], address: WebhookAddress): Promise<void> {
   const options = { fieldManager: name, isForced: true }
   for (const [kind, configuration] of [
-    [validating, toValidatingConfiguration(webhooks, { address, withStandIns: true })],
-    [mutating, toMutatingConfiguration(webhooks, { address, withStandIns: true })],
+    [validatingConfigurations, toValidatingConfiguration(webhooks, { address, withStandIns: true })],
+    [mutatingConfigurations, toMutatingConfiguration(webhooks, { address, withStandIns: true })],
   ] as const) {
     await client.apply(kind, { name: configuration.metadata.name }, configuration, options)
   }

@@ -6,6 +6,7 @@ import { type Component, type Permission, permission } from '../controllers/comp
 import type { Desk } from '../controllers/desk.ts'
 import { officeComponent } from '../controllers/office/component.ts'
 import { leases } from '../kube/lease.ts'
+import { mutatingConfigurations, validatingConfigurations } from './webhook-configurations.ts'
 
 /** The lease that candidates compete for. */
 export const leaseName = 'mooring-controller'
@@ -21,12 +22,23 @@ const diagnosticsPermissions: readonly Permission[] = [
   diagnosing('authorization.k8s.io', 'subjectaccessreviews'),
 ]
 
+const registrationPermissions: readonly Permission[] = [
+  {
+    ...permission(
+      [validatingConfigurations, mutatingConfigurations],
+      ['list'],
+      'a registration of webhooks that was changed or removed is not noticed',
+    ),
+    isNeeded: false,
+  },
+]
+
 function diagnosing(group: string, plural: string): Permission {
   const without = 'no user can read /metrics, unless --insecure-diagnostics is given'
   return { ...permission({ group, plural, namespaced: false }, ['create'], without), isNeeded: false }
 }
 
-/** The permissions of one part of the controller: the office, a desk, the election, the diagnostics. */
+/** The permissions of one part of the controller: the office, a desk, the election, the diagnostics, the registration. */
 export interface PermissionSet {
   readonly name: string
   readonly permissions: readonly Permission[]
@@ -39,6 +51,7 @@ export function permissionSets(desks: readonly Desk[], on: readonly string[]): P
     ...desks.map(desk => (on.includes(desk.name) ? desk : { name: desk.name, permissions: seeingOf(desk) })),
     { name: 'election', permissions: electionPermissions },
     { name: 'diagnostics', permissions: diagnosticsPermissions },
+    { name: 'registration', permissions: registrationPermissions },
   ].filter(({ permissions }) => permissions.length > 0)
 }
 
@@ -66,13 +79,17 @@ export interface PermissionsInUse {
   readonly ownNamespace: string
   readonly isElecting: boolean
   readonly isDiagnosing: boolean
+  /** Webhooks are answered. */
+  readonly isAnswering: boolean
 }
 
 export function singlePermissions(inUse: PermissionsInUse): SinglePermission[] {
-  const { sets, watchedNamespace, ownNamespace, isElecting, isDiagnosing } = inUse
+  const { sets, watchedNamespace, ownNamespace, isElecting, isDiagnosing, isAnswering } = inUse
   const namespaceOf = { cluster: '', watched: watchedNamespace, own: ownNamespace }
   const isUsed = ({ name }: PermissionSet): boolean =>
-    (name !== 'election' || isElecting) && (name !== 'diagnostics' || isDiagnosing)
+    (name !== 'election' || isElecting) &&
+    (name !== 'diagnostics' || isDiagnosing) &&
+    (name !== 'registration' || isAnswering)
   return sets.filter(isUsed).flatMap(({ name: of, permissions }) =>
     permissions.flatMap(({ group, resources, verbs, names, scope, without, isNeeded }) =>
       resources.flatMap(resource => {

@@ -32,6 +32,12 @@ describe('a process', () => {
     expect(readinessOf(parts, [])).toEqual({ isReady, lines })
   })
 
+  test('a note is said of a process that is ready, and does not make it unready', () => {
+    const note = 'webhook a is not registered'
+    expect(readinessOf([office, aPart('capi')], [], [note])).toEqual({ isReady: true, lines: [note] })
+    expect(readinessOf([office, aPart('capi')], ['no certificate'], [note]).lines).toEqual(['no certificate'])
+  })
+
   test('with a desk that has a fault is not ready because the kinds of another are not installed', () => {
     expect(readinessOf([office, aPart('vm', isAbsent), aPart('capi', mayNot)], []).isReady).toBe(false)
   })

@@ -9,19 +9,26 @@ import type { Page } from './listen.ts'
 
 export interface Readiness {
   readonly isReady: boolean
-  /** Why it is not ready; if it is, which desks wait, and what for. */
+  /** Why it is not ready; if it is, which desks wait, and what for, and what else is wrong. */
   readonly lines: readonly string[]
 }
 
 type Told = Pick<Domain, 'name' | 'reasons' | 'faults'>
 
-/** The office is the first of the domains; `problems` are those of the process itself. */
-export function readinessOf([office, ...desks]: readonly Told[], problems: readonly string[]): Readiness {
+/**
+ * The office is the first of the domains; `problems` are those of the process itself. `notes` are said of one that is ready: to
+ * take its webhooks out of service would not help.
+ */
+export function readinessOf(
+  [office, ...desks]: readonly Told[],
+  problems: readonly string[],
+  notes: readonly string[] = [],
+): Readiness {
   const general = new Set([...problems, ...(office?.reasons() ?? [])])
   if (general.size > 0) return { isReady: false, lines: [...general] }
   const waiting = desks.filter(desk => desk.reasons().length > 0)
   const isAtFault = waiting.some(desk => desk.faults().length > 0)
-  return { isReady: !isAtFault || waiting.length < desks.length, lines: waiting.flatMap(deskLines) }
+  return { isReady: !isAtFault || waiting.length < desks.length, lines: [...waiting.flatMap(deskLines), ...notes] }
 }
 
 const deskLines = (desk: Told): string[] => desk.reasons().map(reason => `desk ${desk.name} waits: ${reason}`)

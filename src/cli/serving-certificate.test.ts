@@ -14,7 +14,7 @@ const issue = (days: number) => {
 }
 const [first, second, ended] = [issue(30), issue(60), issue(-0.5)]
 
-function aStory() {
+function aStory(clientCAFile?: string) {
   const clock = new VirtualClock()
   const files = new Map<string, string>()
   const served: ServingCertificate[] = []
@@ -22,6 +22,7 @@ function aStory() {
     directory: '/certs',
     certificateName: 'tls.crt',
     keyName: 'tls.key',
+    clientCAFile,
     readFile: path => files.get(path),
     clock,
     log: silentLog,
@@ -70,5 +71,23 @@ describe('the certificate for webhooks', () => {
     stop.abort()
     await clock.advance(1)
     expect(clock.timers).toBe(0)
+  })
+
+  test('is not served without the authority of those that may ask, and is served anew with another one', async () => {
+    const { clock, files, served, followed } = aStory('/certs/client-ca.crt')
+    files.set('/certs/tls.crt', first.certificate).set('/certs/tls.key', first.key)
+    await clock.advance(1_000)
+    expect(followed.problem).toBe('there is no authority of API servers at /certs/client-ca.crt')
+    files.set('/certs/client-ca.crt', 'garbage')
+    await clock.advance(1_000)
+    expect(followed.problem).toContain('/certs/client-ca.crt, the authority of API servers, cannot be read')
+    expect(served).toEqual([])
+    files.set('/certs/client-ca.crt', authority.certificate)
+    await clock.advance(1_000)
+    expect(followed.problem).toBeUndefined()
+    const other = issueCA('other', { notBefore: new Date(clock.now() - day), notAfter: new Date(clock.now() + day) })
+    files.set('/certs/client-ca.crt', other.certificate)
+    await clock.advance(5_000)
+    expect(served.map(({ clientCA }) => clientCA)).toEqual([authority.certificate, other.certificate])
   })
 })

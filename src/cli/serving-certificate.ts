@@ -1,10 +1,11 @@
 // The certificate that webhooks are served with, as files that cert-manager renews through a Secret, or the administrator. They
 // may come later than the process, change at any time, and be half written: they are read again and again, and what does
-// not fit together is not used.
+// not fit together is not used. With it goes the authority of those that may ask, where one is named.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { join } from 'node:path'
 import type { ServingCertificate } from '../admission/server.ts'
+import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 
@@ -12,6 +13,8 @@ export interface CertificateFilesOptions {
   readonly directory: string
   readonly certificateName: string
   readonly keyName: string
+  /** Who signs the certificates of API servers. */
+  readonly clientCAFile?: string | undefined
   /** Undefined where there is no such file. */
   readonly readFile: (path: string) => string | undefined
   readonly clock: Clock
@@ -37,6 +40,7 @@ export function createCertificateFiles(options: CertificateFilesOptions): Certif
   const paths = {
     certificate: join(options.directory, options.certificateName),
     key: join(options.directory, options.keyName),
+    clientCA: options.clientCAFile,
   }
   let served: ServingCertificate | undefined
   let endsAtMs: number | undefined
@@ -82,11 +86,13 @@ interface Found {
   readonly problem: string | undefined
 }
 
-function read(
-  paths: { certificate: string; key: string },
-  readFile: (path: string) => string | undefined,
-  nowMs: number,
-): Found {
+interface Paths {
+  readonly certificate: string
+  readonly key: string
+  readonly clientCA: string | undefined
+}
+
+function read(paths: Paths, readFile: (path: string) => string | undefined, nowMs: number): Found {
   try {
     const certificate = readFile(paths.certificate)
     if (certificate === undefined) return { problem: `there is no certificate at ${paths.certificate}` }
@@ -96,16 +102,31 @@ function read(
     if (!parsed.checkPrivateKey(createPrivateKey(key))) {
       return { problem: `${paths.key} is not the key of ${paths.certificate}` }
     }
+    const clientCA = paths.clientCA === undefined ? undefined : readClientCA(paths.clientCA, readFile)
+    if (isMalformed(clientCA)) return { problem: clientCA.malformed }
+    const all = { certificate, key, ...(clientCA !== undefined && { clientCA }) }
     // Served all the same: the API server reports it in its own error.
     if (Date.parse(parsed.validTo) <= nowMs) {
-      return { certificate: { certificate, key }, problem: `${paths.certificate} ended on ${parsed.validTo}` }
+      return { certificate: all, problem: `${paths.certificate} ended on ${parsed.validTo}` }
     }
-    return { certificate: { certificate, key }, problem: undefined }
+    return { certificate: all, problem: undefined }
   } catch (error) {
     return { problem: `${paths.certificate} or its key cannot be read: ${describeError(error)}` }
   }
 }
 
+function readClientCA(path: string, readFile: (path: string) => string | undefined): string | Malformed {
+  const text = readFile(path)
+  if (text === undefined) return { malformed: `there is no authority of API servers at ${path}` }
+  try {
+    // Of several, the first is looked at: a file that is no certificate at all is what happens.
+    new X509Certificate(text)
+    return text
+  } catch (error) {
+    return { malformed: `${path}, the authority of API servers, cannot be read: ${describeError(error)}` }
+  }
+}
+
 function isSame(one: ServingCertificate, other: ServingCertificate | undefined): boolean {
-  return one.certificate === other?.certificate && one.key === other?.key
+  return one.certificate === other?.certificate && one.key === other?.key && one.clientCA === other?.clientCA
 }

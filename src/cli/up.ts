@@ -25,6 +25,7 @@ import { type HostPort, isLoopback, isSamePort, parseHostPort } from './host-por
 import { bind, type PageRequest, type Pages, servePages } from './listen.ts'
 import { notDurable, openData } from './open-data.ts'
 import { healthPage, readinessOf } from './readiness.ts'
+import { createWebhookClient } from './webhook-client.ts'
 
 export interface UpOptions {
   readonly data: string
@@ -93,6 +94,7 @@ export async function up(
       randomUUID,
       metrics,
       onAudit: audit?.record,
+      webhookClient: createWebhookClient(certificates, () => new Date()),
       actions: {
         [backupPath]: body => orderBackup(store, data, body.target),
       },

@@ -6,6 +6,7 @@
 import { type Identity, identityKey } from '../api/object.ts'
 import type { Pool } from '../api/pool.ts'
 import { spaceOfNamespace, spaceOfPool } from '../api/space.ts'
+import { toRangeText } from '../ip/range.ts'
 import { difference, intersection, isEmpty, type RangeSet } from '../ip/range-set.ts'
 
 export interface Overlap {
@@ -27,6 +28,41 @@ export function overlapsOf(pool: Pool, others: Iterable<Pool>): Overlap[] {
     overlaps.push({ other: other.identity, addresses, sharesSpace: isSameSpace(pool, other) })
   }
   return overlaps.sort((a, b) => (identityKey(a.other) < identityKey(b.other) ? -1 : 1))
+}
+
+/**
+ * Whether `pool` must not list what `other` lists. A pool refuses what it says itself. What another pool says binds it where an
+ * administrator wrote that, or an author of its own namespace: else a tenant could keep all others from listing anything.
+ */
+export function deniesOverlap(pool: Pool, other: Pool): boolean {
+  if (pool.overlapPolicy === 'deny') return true
+  const { namespace } = other.identity
+  return other.overlapPolicy === 'deny' && (namespace === '' || namespace === pool.identity.namespace)
+}
+
+/**
+ * Whether readers of a pool may know which other pool it is and what that one lists: those of a pool of the cluster read
+ * all pools, those of a namespace the pools of that namespace.
+ */
+export const isVisible = (pool: Identity, other: Identity): boolean =>
+  pool.namespace === '' || pool.namespace === other.namespace
+
+/** For a reader that may not know more. */
+export function vagueText(pool: Identity, other: Identity): string {
+  if (other.namespace === '') return pool.namespace === '' ? 'another pool of the cluster' : 'a pool of the cluster'
+  if (pool.namespace === '') return 'a pool of a namespace'
+  return other.namespace === pool.namespace ? 'another pool of this namespace' : 'a pool of another namespace'
+}
+
+/** Said of pools that the reader does not see, whichever their space is: else names of spaces could be found by trying. */
+export const vagueRisk = 'an address may be held twice unless both pools are of one space'
+
+/** `10.0.0.1-10.0.0.9 and 1 more range`. */
+export function rangesText({ ranges }: RangeSet): string {
+  const [first, ...more] = ranges
+  const text = first === undefined ? '' : toRangeText(first)
+  if (more.length === 0) return text
+  return `${text} and ${more.length} more ${more.length === 1 ? 'range' : 'ranges'}`
 }
 
 function mayMeet(one: Pool, other: Pool): boolean {

@@ -2,7 +2,10 @@
 // do about it. A sentence names nothing that its reader may not see: not which other claim holds an address. It has no counts
 // either, for it is stored on every claim that waits, and must not change whenever another claim is served.
 
+import { mooringGroup } from '../api/names.ts'
 import type { Identity } from '../api/object.ts'
+import { ownPoolKindOf, ownPoolKinds } from '../api/to-pool.ts'
+import { quoteText } from '../ip/malformed.ts'
 
 export type RefusalReason =
   | 'PoolNotFound'
@@ -41,8 +44,17 @@ export function poolText({ kind, namespace, name }: Identity): string {
   return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`
 }
 
-export const poolNotFound = (pool: Identity): Refusal =>
-  refuse('PoolNotFound', `${poolText(pool)} does not exist: create it, or make a claim that names another pool`)
+export function poolNotFound(pool: Identity): Refusal {
+  if (pool.apiGroup === mooringGroup && ownPoolKindOf(pool) === undefined) return kindNotFound(pool)
+  return refuse('PoolNotFound', `${poolText(pool)} does not exist: create it, or make a claim that names another pool`)
+}
+
+/** What a claim asks for does not change: with a kind that is misspelt it is made anew. */
+function kindNotFound({ apiGroup, kind }: Identity): Refusal {
+  const kinds = ownPoolKinds.filter(({ group }) => group === apiGroup).map(known => known.kind)
+  const why = `${apiGroup} has no kind ${quoteText(kind)} of pool`
+  return refuse('PoolNotFound', `${why}: make another claim, whose spec.poolRef.kind is ${kinds.join(' or ')}`)
+}
 
 export const poolMalformed = (pool: Identity, malformed: string): Refusal =>
   refuse('PoolMalformed', `${poolText(pool)} cannot be used until its spec is corrected: ${malformed}`)

@@ -99,7 +99,9 @@ describe('a pool says', () => {
       return conditionsOfPool(seenOf(pool, new SpaceIndex(), [other])).find(({ type }) => type === 'Overlapping')
         ?.message
     }
-    expect(messageOf('AddressPool')).toMatch(/give both pools the same spec\.space, or set spec\.overlapPolicy to off/)
+    expect(messageOf('AddressPool')).toMatch(
+      /give both pools the same spec\.space, or set spec\.overlapPolicy to "off" \(in quotes\)/,
+    )
     expect(messageOf('InClusterIPPool')).toMatch(
       /take it out of one of the pools, or make them AddressPools or ClusterAddressPools of one spec\.space$/,
     )
@@ -119,12 +121,26 @@ describe('a pool says', () => {
     expect(messageOf(here)).toBe(messageOf(here.slice(0, 1_999)))
   })
 
-  test('nothing of the names of other namespaces', () => {
-    const pool = aPool(spec)
-    const secret = aPool(spec, { name: 'secret', namespace: 'elsewhere' })
-    const facts = conditionsOfPool(seenOf(pool, new SpaceIndex(), [secret]))
-    expect(JSON.stringify(facts)).toMatch(/a pool of another namespace lists 10.0.0.10-10.0.0.12 too/)
-    expect(JSON.stringify(facts)).not.toMatch(/secret|elsewhere/)
+  test.each([
+    ['a pool of another namespace', { namespace: 'elsewhere' }],
+    ['a pool of the cluster', { kind: 'ClusterAddressPool', namespace: '' }],
+  ])('no more of %s than that it lists some of the addresses, in whichever space', (text, where) => {
+    const messageOf = (mine: object, theirs: object) => {
+      const other = aPool({ addresses: ['10.0.0.11-10.0.0.200'], prefix: 24, ...theirs }, { name: 'secret', ...where })
+      const wide = aPool({ addresses: ['10.0.0.0/24'], prefix: 24, ...mine })
+      return conditionsOfPool(seenOf(wide, new SpaceIndex(), [other])).find(({ type }) => type === 'Overlapping')
+    }
+    const said = messageOf({}, {})
+    expect(said?.message).toContain(`${text} lists some of these addresses too`)
+    expect(JSON.stringify(said)).not.toMatch(/secret|elsewhere|10\.0\.0/)
+    if (where.namespace === '') expect(messageOf({ space: 'blue' }, { space: 'blue' })).toEqual(said)
+  })
+
+  test('everything to the readers of a pool of the cluster', () => {
+    const other = aPool({ addresses: ['10.0.0.11', '10.0.0.20'], prefix: 24 }, { name: 'lab', namespace: 'elsewhere' })
+    const pool = aPool({ addresses: ['10.0.0.0/24'], prefix: 24 }, { kind: 'ClusterAddressPool', namespace: '' })
+    const facts = conditionsOfPool(seenOf(pool, new SpaceIndex(), [other]))
+    expect(JSON.stringify(facts)).toContain('AddressPool elsewhere/lab lists 10.0.0.11 and 1 more range too')
   })
 
   test('the same in the same bytes, and when a thing came about only once', () => {

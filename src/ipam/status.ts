@@ -5,10 +5,9 @@ import { addressPoolKind, clusterAddressPoolKind } from '../api/address-pool.ts'
 import { type Condition, type ConditionFact, setCondition } from '../api/condition.ts'
 import { mooringGroup, readyCondition } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
-import { toRangeText } from '../ip/range.ts'
 import type { Capacity } from './capacity.ts'
 import type { Joining } from './joining.ts'
-import type { Overlap } from './overlap.ts'
+import { isVisible, type Overlap, rangesText, vagueRisk, vagueText } from './overlap.ts'
 import { poolText } from './refusal.ts'
 
 export interface PoolSeen {
@@ -61,14 +60,20 @@ function exhaustionOf({ capacity }: PoolSeen): ConditionFact {
 
 function overlapOf(pool: Pool, overlaps: readonly Overlap[]): ConditionFact {
   if (overlaps.length === 0) return { type: 'Overlapping', status: 'False', reason: 'NoOverlap', message: '' }
+  const isHidden = overlaps.some(({ other }) => !isVisible(pool.identity, other))
   const isRisk = overlaps.some(({ sharesSpace }) => !sharesSpace)
-  const advice = isRisk ? riskAdvice(pool) : 'each address is still held once, but both pools count it'
   return {
     type: 'Overlapping',
     status: 'True',
-    reason: isRisk ? 'AddressesShared' : 'AddressesSharedInSpace',
-    message: `${overlapsText(pool, overlaps)}: ${advice}`,
+    // The same in either case for pools that the reader does not see.
+    reason: isRisk || isHidden ? 'AddressesShared' : 'AddressesSharedInSpace',
+    message: `${overlapsText(pool, overlaps)}: ${overlapAdvice(pool, isHidden, isRisk)}`,
   }
+}
+
+function overlapAdvice(pool: Pool, isHidden: boolean, isRisk: boolean): string {
+  if (isHidden) return hiddenAdvice(pool)
+  return isRisk ? riskAdvice(pool) : 'each address is still held once, but both pools count it'
 }
 
 /** A server takes no message beyond some length, and hundreds of tenants may list the same addresses. */
@@ -85,22 +90,27 @@ function overlapsText(pool: Pool, overlaps: readonly Overlap[]): string {
   return [...told].join('; ')
 }
 
+/** With its quotes: YAML reads a bare off as false. */
+const offAdvice = 'set spec.overlapPolicy to "off" (in quotes) if that is meant'
+
 /** The in-cluster kinds have neither a space nor a policy to set. */
 function riskAdvice({ identity }: Pool): string {
   if (identity.apiGroup === mooringGroup) {
-    return 'an address may be held twice: give both pools the same spec.space, or set spec.overlapPolicy to off if that is meant'
+    return `an address may be held twice: give both pools the same spec.space, or ${offAdvice}`
   }
   const kinds = `${addressPoolKind.kind}s or ${clusterAddressPoolKind.kind}s`
   return `an address may be held twice: take it out of one of the pools, or make them ${kinds} of one spec.space`
 }
 
-/** A pool of another namespace is not named to the readers of this one. */
-function overlapText(pool: Pool, { other, addresses }: Overlap): string {
-  const isHidden = other.namespace !== '' && other.namespace !== pool.identity.namespace
-  const [first, ...more] = addresses.ranges
-  const ranges = first === undefined ? '' : toRangeText(first)
-  const rest = more.length === 0 ? '' : ` and ${more.length} more ranges`
-  return `${isHidden ? 'a pool of another namespace' : poolText(other)} lists ${ranges}${rest} too`
+function hiddenAdvice({ identity }: Pool): string {
+  const advice = 'take it out of this pool, or ask an administrator'
+  return `${vagueRisk}: ${identity.apiGroup === mooringGroup ? `${advice}, or ${offAdvice}` : advice}`
+}
+
+/** Pools that readers of this one cannot see are not named, and nothing is said of what they list. */
+function overlapText({ identity }: Pool, { other, addresses }: Overlap): string {
+  if (!isVisible(identity, other)) return `${vagueText(identity, other)} lists some of these addresses too`
+  return `${poolText(other)} lists ${rangesText(addresses)} too`
 }
 
 function drainOf({ capacity }: PoolSeen): ConditionFact {

@@ -172,6 +172,19 @@ describe('A claim', () => {
     await saysWhy(world, claim, 'PoolNotReady', 'does not exist')
   })
 
+  test('on a kind that is misspelt, in a group of Mooring alone, says which kinds there are', async () => {
+    const world = await aWorld()
+    const misspelt = { apiVersion: 'mooring.dev/v1alpha1', kind: 'ClusterAdressPool', metadata: { name: 'lab' } }
+    const claim = aClaim().on(misspelt)
+    await world.create(claim)
+    const sentence =
+      'has no kind "ClusterAdressPool" of pool: make another claim, whose spec.poolRef.kind is AddressPool or'
+    await saysWhy(world, claim, 'PoolNotReady', sentence)
+    await staysUnserved(world, claim)
+    await world.delete(claim)
+    await isGone(world, claim)
+  })
+
   test('that was never served goes at once', async () => {
     const world = await aWorld()
     const claim = aClaim().on(aPool())

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import {
   aClaim,
+  aClusterAddressPool,
   aGlobalPool,
   aGlobalPrefixPool,
   anAddressFor,
@@ -72,10 +73,15 @@ describe.each(both)('The webhook of %s', (_, pool) => {
     ['no addresses', { addresses: [] }, 'addresses is required'],
     ['a gateway that is none', { gateway: 'invalid' }, 'gateway'],
     ['an entry that is none', { addresses: ['garbage'] }, 'not a valid IP'],
-    ['a range from high to low', { addresses: ['10.0.1.10-10.0.1.5'] }, 'not a valid IP'],
+    [
+      'a range from high to low, and says how to write it',
+      { addresses: ['10.0.1.30', '10.0.1.10-10.0.1.5'] },
+      /spec\.addresses\[1\]: .* ends before it starts: write 10\.0\.1\.5-10\.0\.1\.10/,
+    ],
     ['a CIDR with too many bits', { addresses: ['10.0.1.10/33'] }, 'not a valid IP'],
     ['a prefix below zero', { prefix: -1 }, 'prefix'],
     ['a prefix beyond all bits', { prefix: 9999 }, 'prefix'],
+    ['a prefix beyond the bits of its family', { prefix: 33 }, /33 is no length of an IPv4 subnet: write 0 to 32/],
     ['a range below its subnet', { addresses: ['10.0.1.10', '10.0.0.1-10.0.0.9'] }, 'subnet'],
     ['a range that leaves its subnet', { addresses: ['10.0.1.250-10.0.2.5'] }, 'subnet'],
     ['a gateway of the other family', { gateway: 'fd00::1' }, 'mixed'],
@@ -127,6 +133,57 @@ describe('The webhook of AddressPools', () => {
       const overlapping = anAddressPool().withAddresses('10.0.1.128/25').with({ overlapPolicy: 'deny' })
       await isRefused(world.create(overlapping), /10\.0\.1\.128/)
     })
+  })
+
+  test('lets no tenant list what an administrator keeps apart, whatever their own pool says', async () => {
+    const world = await aWorldWithWebhooks()
+    await world.create(aClusterAddressPool().withAddresses('172.30.5.0/24').with({ overlapPolicy: 'deny' }))
+    const quiet = anAddressPool().withAddresses('172.30.5.128/25').with({ overlapPolicy: 'off' })
+    await world.eventually(() => isRefused(world.create(quiet), 'its overlapPolicy is deny'))
+  })
+
+  test('lets no tenant keep the authors of other pools from listing anything', async () => {
+    const world = await aWorldWithWebhooks()
+    const team = await world.anotherNamespace()
+    const hog = await world.create(
+      anAddressPool().in(team).withAddresses('172.30.6.0/24').with({ overlapPolicy: 'deny' }),
+    )
+    await world.heard(hog)
+    await world.create(aClusterAddressPool().withAddresses('172.30.6.0/26'))
+    await world.create(aPool().withAddresses('172.30.6.0/26').withPrefix(24))
+    await isRefused(world.create(anAddressPool().in(team).withAddresses('172.30.6.0/26')), 'its overlapPolicy is deny')
+  })
+
+  test('tells a tenant of no pool that they cannot see more than that there is one', async () => {
+    const world = await aWorldWithWebhooks()
+    const team = await world.anotherNamespace()
+    const hidden = [
+      await world.create(aClusterAddressPool().withAddresses('172.30.7.16/28')),
+      await world.create(anAddressPool().in(team).withAddresses('172.30.7.32/28')),
+    ]
+    for (const pool of hidden) await world.heard(pool)
+    const nosy = anAddressPool().withAddresses('172.30.7.0/24')
+    const said = await world.create(nosy.with({ overlapPolicy: 'deny' })).catch((error: Error) => error.message)
+    expect(said).toContain('a pool of the cluster lists some of these addresses')
+    expect(said).toContain('a pool of another namespace lists some of these addresses')
+    const stored = await world.create(nosy)
+    const condition = await world.eventually(async () => {
+      const { conditions = [] } = (await world.get(stored))?.status ?? {}
+      const found = conditions.find(({ type }: { type: string }) => type === 'Overlapping')
+      expect(found).toMatchObject({ status: 'True', reason: 'AddressesShared' })
+      return found
+    })
+    for (const { metadata } of hidden) {
+      for (const text of [said, condition.message]) expect(text).not.toContain(metadata.name)
+    }
+    expect(`${said}${condition.message}`).not.toMatch(/172\.30\.7\.(16|31|32|47)/)
+  })
+
+  test('says which claims are in the way of a deletion', async () => {
+    const world = await aWorldWithWebhooks()
+    const pool = await world.create(anAddressPool())
+    const { metadata } = await aClaimInUse(world, pool, '10.0.1.1')
+    await isRefused(world.delete(pool), `1 claim holds addresses of it (${metadata.name}): delete the claims`)
   })
 
   test('refuses to keep one address for two claims, however it is written', async () => {

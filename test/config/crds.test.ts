@@ -55,7 +55,11 @@ const badSpecs: readonly (readonly [kind: string, spec: Record<string, unknown>,
         [kind, { addresses: ['10.0.0.10/33'], prefix: 24 }, 'provided address is not a valid IP, range, nor CIDR'],
         [kind, { addresses: ['10.0.0.1-'], prefix: 24 }, 'provided address is not a valid IP, range, nor CIDR'],
         [kind, { addresses: ['10.0.0.1', 'fd00::1'], prefix: 24 }, 'provided addresses are of mixed IP families'],
-        [kind, { addresses: ['10.0.0.1'], prefix: 64 }, 'provided prefix is not valid'],
+        [
+          kind,
+          { addresses: ['10.0.0.1'], prefix: 64 },
+          'provided prefix is not valid: 64 is no length of an IPv4 subnet: write 0 to 32',
+        ],
         [kind, { addresses: ['10.0.0.1'], prefix: 129 }, 'should be less than or equal to 128'],
         [kind, { addresses: ['10.0.0.1'], prefix: 24, gateway: 'fd00::1' }, 'gateway and addresses are of mixed'],
         ...Object.entries({

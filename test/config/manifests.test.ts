@@ -155,6 +155,8 @@ describe('permissions', () => {
         'namespaces',
         'tokenreviews',
         'subjectaccessreviews',
+        'validatingwebhookconfigurations',
+        'mutatingwebhookconfigurations',
       ]),
     )
   })

@@ -266,11 +266,12 @@ describe('a release', () => {
 
   test('has a chart with the rules and webhooks of each part apart', () => {
     const made = (path: string) => parse(readFileSync(join(out, 'charts/mooring/made', path), 'utf8'))
-    const { office, desks, election, diagnostics, metricsReader } = made('permissions.yaml')
+    const { office, desks, election, diagnostics, registration, metricsReader } = made('permissions.yaml')
     const parts = [
       office,
       election,
       diagnostics,
+      registration,
       ...Object.values<Desk>(desks).flatMap(desk => [desk.seeing, desk.working]),
     ]
     const rules = parts.flatMap(part => Object.values<unknown[]>(part)).flat()

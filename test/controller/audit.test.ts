@@ -75,6 +75,7 @@ describe.skipIf(audit === undefined)('the permissions that are shipped', () => {
       ownNamespace: options.namespace,
       isElecting: true,
       isDiagnosing: true,
+      isAnswering: false,
     }).map(({ verb, group, resource, subresource }) => toText(verb, group, resource, subresource))
     const expected = shipped.filter(permission => !isAskedByServer(permission) && !Object.hasOwn(seldom, permission))
     const used = usedBy(`system:serviceaccount:${options.namespace}:audit-controller`)

@@ -89,6 +89,7 @@ const asked = () =>
     ownNamespace: options.namespace,
     isElecting: true,
     isDiagnosing: true,
+    isAnswering: true,
   })
 
 /** What the account finds to be missing, by nothing but the questions it asks when it starts. */

@@ -46,6 +46,7 @@ const plain: Omit<ControllerOptions, 'kubeconfig'> = {
   webhookCertDir: '',
   webhookCertName: 'tls.crt',
   webhookKeyName: 'tls.key',
+  webhookClientNames: '',
   diagnosticsAddress: anywhere,
   insecureDiagnostics: false,
   profiling: false,

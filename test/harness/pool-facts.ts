@@ -7,8 +7,11 @@ import { parseCIDR } from '../../src/ip/cidr.ts'
 import type { Block } from '../../src/ipam/space-index.ts'
 import { orThrow } from './or-throw.ts'
 
+/** Every pool that a request speaks of is stored. */
 export const nothing: PoolFacts = {
+  isStored: () => true,
   heldOf: () => [],
+  claimsOf: () => [],
   isHeld: () => false,
   pools: () => [],
   whySpaceRefused: () => undefined,

@@ -22,6 +22,8 @@ interface Answer {
 export interface AskOptions<F> {
   readonly webhook: Webhook<F>
   readonly facts: () => F | undefined
+  /** Unless the test says otherwise, the client has proved nothing. */
+  readonly isCallerProven?: boolean
   readonly clock?: Clock
   readonly onError?: (error: unknown) => void
 }
@@ -29,8 +31,8 @@ export interface AskOptions<F> {
 /** A body as it is, or an object to be printed. Unless the test says otherwise, no webhook may fail. */
 export async function ask<F>(body: unknown, options: AskOptions<F>): Promise<Answer> {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
-  const { clock = realClock, onError = fail } = options
-  return JSON.parse(await answerAdmissionReview(text, { ...options, clock, onError }))
+  const { clock = realClock, isCallerProven = false, onError = fail } = options
+  return JSON.parse(await answerAdmissionReview(text, { ...options, clock, isCallerProven, onError }))
 }
 
 function fail(error: unknown): never {

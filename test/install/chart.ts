@@ -22,13 +22,15 @@ const choices: Readonly<Record<string, readonly string[]>> = {
     'webhook.certificates.secretName=mine',
     `webhook.certificates.caBundle=${Buffer.from('an authority').toString('base64')}`,
   ],
-  'everything that can be switched on': [
-    'serviceMonitor',
-    'podMonitor',
-    'prometheusRule',
-    'dashboard',
-    'networkPolicy',
-  ].map(part => `${part}.enabled=true`),
+  'everything that can be switched on': ['serviceMonitor', 'podMonitor', 'prometheusRule', 'dashboard'].map(
+    part => `${part}.enabled=true`,
+  ),
+  'API servers that are known': [
+    'networkPolicy.apiServerCIDRs={10.0.0.4/32,10.96.0.1/32}',
+    'webhook.clientAuthority.configMapName=webhook-clients',
+    'webhook.clientAuthority.names={kube-apiserver}',
+  ],
+  'no network policy': ['networkPolicy.enabled=false'],
   'one namespace, one replica, plain metrics': ['watchNamespace=team', 'replicas=1', 'metrics.secure=false'],
   'no roles for users': ['userRoles.enabled=false'],
   'no definitions, no election': ['crds.install=false', 'leaderElection.enabled=false'],
@@ -44,6 +46,8 @@ const mistakes: readonly (readonly [value: string, named: string])[] = [
   ['webhook.certificates.source=provided', 'secretName'],
   ['webhook.certificates.source=magic', 'source'],
   ['metrics.port=0', 'port'],
+  ['networkPolicy.apiServerCIDRs={10.0.0.4}', 'apiServerCIDRs'],
+  ['webhook.clientAuthority.names={kube-apiserver}', 'configMapName'],
   ['image.digest=abc', 'digest'],
 ]
 
@@ -99,6 +103,14 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
         expectSame(`${what}: ${key}`, value, seen.metadata.labels?.[key])
       }
     }
+  })
+
+  await it('with API servers that are known, lets webhooks in from there, and out to there and to DNS', async () => {
+    const rendered = readObjects(await template(choices['API servers that are known'] ?? []))
+    const policy = rendered.find(({ kind }) => kind === 'NetworkPolicy')
+    const servers = ['10.0.0.4/32', '10.96.0.1/32'].map(cidr => ({ ipBlock: { cidr } }))
+    expectSame('webhooks', servers, policy?.spec.ingress[0].from)
+    expectSame('the way out', [servers, undefined], [policy?.spec.egress[0].to, policy?.spec.egress[1].to])
   })
 
   await it('for one namespace, has the permissions of config/rbac/one-namespace.yaml', async () => {

@@ -47,6 +47,8 @@ export interface WireOptions {
   readonly resolveService: ResolveService
   /** A signal that aborts after so many seconds. */
   readonly timeout: (seconds: number) => AbortSignal
+  /** Shown to every webhook that asks for a client certificate; none where it is left out. PEM, both. */
+  readonly clientCertificate?: (() => { readonly certificate: string; readonly key: string }) | undefined
 }
 
 export interface WebhookWire {
@@ -64,11 +66,12 @@ const connectTimeoutMs = 30_000
 /** Webhooks log it, and some look for it. */
 const userAgent = 'kube-apiserver-admission'
 
-export function createWebhookWire({ resolveService, timeout }: WireOptions): WebhookWire {
+export function createWebhookWire({ resolveService, timeout, clientCertificate }: WireOptions): WebhookWire {
   const pools = new Map<string, Pool>()
 
   function poolFor(target: Target, ca: string | undefined): Pool {
-    const key = JSON.stringify([target.origin, target.serverName, ca])
+    const own = clientCertificate?.()
+    const key = JSON.stringify([target.origin, target.serverName, ca, own?.certificate])
     const existing = pools.get(key)
     if (existing) {
       pools.delete(key)
@@ -80,6 +83,7 @@ export function createWebhookWire({ resolveService, timeout }: WireOptions): Web
         // Stated, because the environment could say otherwise for the whole process.
         rejectUnauthorized: true,
         ...(ca !== undefined && { ca }),
+        ...(own && { cert: own.certificate, key: own.key }),
         ...(target.isService && { servername: target.serverName }),
         timeout: connectTimeoutMs,
       },

@@ -10,7 +10,7 @@
 
 import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
 import { type Subnet, subnetOf } from '../../api/ip-address.ts'
-import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
+import { claimReference, type IPAddressClaim, poolNamedBy, poolOfClaim } from '../../api/ip-address-claim.ts'
 import { identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, toIPText } from '../../ip/address.ts'
@@ -50,7 +50,7 @@ export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld
     return settled(await sweepReport(key, world))
   }
   const claim = claimOf(object)
-  const pool = isMalformed(claim) ? undefined : poolOfClaim(claim)
+  const pool = isMalformed(claim) ? undefined : poolNamedBy(claim)
   if (isMalformed(claim) || pool === undefined) return settled()
   const seen = observe(claim, pool, isInScope(scope, object), world)
   return settle(decide(seen), seen, world)

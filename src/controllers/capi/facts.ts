@@ -1,6 +1,7 @@
 // What the webhooks of claims and IPAddresses ask about the cluster. Answers come from caches and may be late.
 
 import type { PoolReference } from '../../api/ip-address-claim.ts'
+import type { Metadata } from '../../api/object.ts'
 import { readable } from '../office/kept.ts'
 import { claimOf, reportOf } from './parsed.ts'
 import type { Caches } from './world.ts'
@@ -11,8 +12,11 @@ export interface CapiFacts {
    * decided here.
    */
   poolOfClaim(namespace: string, name: string): PoolReference | undefined
-  /** What an IPAddress shows, as it stands there, if there is such an IPAddress. */
-  addressOfReport(namespace: string, name: string): string | undefined
+  /**
+   * What an IPAddress shows, as it stands there, if there is such an IPAddress, and the claim with this uid beside it: a request
+   * that was made up does not know it.
+   */
+  addressOfReport(claim: Pick<Metadata, 'namespace' | 'name' | 'uid'>, name: string): string | undefined
 }
 
 /** Undefined until both kinds have been listed once. */
@@ -22,7 +26,9 @@ export function capiFacts({ claims, reports }: Pick<Caches, 'claims' | 'reports'
     poolOfClaim(namespace, name) {
       return readable(claims.get(`${namespace}/${name}`), claimOf)?.poolRef
     },
-    addressOfReport(namespace, name) {
+    addressOfReport(claim, name) {
+      const { namespace, uid } = claim
+      if (uid === '' || claims.get(`${namespace}/${claim.name}`)?.metadata.uid !== uid) return undefined
       return readable(reports.get(`${namespace}/${name}`), reportOf)?.address
     },
   }

@@ -2,22 +2,31 @@
 // stops offering an address takes it from no claim, and a pool of which an address is held is kept by its finalizer. The checks
 // are there to warn a user in time, not to keep the ledger safe.
 
+import type { Hold } from '../../api/hold.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Refusal } from '../../ipam/refusal.ts'
 import type { Block } from '../../ipam/space-index.ts'
+import { type KubeObject, keyOfRef } from '../../kube/object.ts'
 import type { Ledger } from './ledger.ts'
 import { holdOf } from './parsed.ts'
 import { isPoolHeld } from './pool/held.ts'
 import type { Sources } from './sources.ts'
-import type { Views } from './views.ts'
+import { poolCacheOf, type Views } from './views.ts'
 
 export interface PoolFacts {
+  /**
+   * Whether there is such a pool with this uid. A request that knows it was made by a reader of the pool, or passed on by an
+   * API server.
+   */
+  isStored(pool: Identity, uid: string): boolean
   /** Every address or prefix held from the pool, also by an IPAddress that was made by hand. */
   heldOf(pool: Identity): Iterable<Block>
   /** Whether a hold or an IPAddress names the pool, one that cannot be read included. */
   isHeld(pool: Identity): boolean
+  /** The claims that have a hold of the pool, each once. */
+  claimsOf(pool: Identity): readonly Pick<Identity, 'namespace' | 'name'>[]
   /** All pools of all kinds that can be read. */
   pools(): Iterable<Pool>
   /** Why a pool does not get the space that it asks for; undefined if it does. */
@@ -37,7 +46,9 @@ export function poolFacts({ views, ledger, sources, hasSeenAll }: Known): PoolFa
   const read = [views.holds, ...views.pools.values()]
   if (!read.every(({ hasSynced }) => hasSynced) || !hasSeenAll()) return undefined
   return {
+    isStored: (pool, uid) => uid !== '' && storedPool(views, pool)?.metadata.uid === uid,
     heldOf: pool => blocksHeldOf(pool, views, ledger),
+    claimsOf: pool => claimsHolding(pool, views),
     isHeld: pool => isPoolHeld(pool, views, ledger),
     pools: () => sources.all(),
     whySpaceRefused(pool) {
@@ -47,14 +58,24 @@ export function poolFacts({ views, ledger, sources, hasSeenAll }: Known): PoolFa
   }
 }
 
-function* blocksHeldOf(
-  pool: Identity,
-  { holds }: Pick<Views, 'holds'>,
-  ledger: Ledger,
-): Generator<Block, void, undefined> {
+function storedPool(views: Pick<Views, 'pools'>, pool: Identity): KubeObject | undefined {
+  return poolCacheOf(views, { kind: pool.kind, group: pool.apiGroup })?.get(keyOfRef(pool))
+}
+
+function* heldHolds(pool: Identity, { holds }: Pick<Views, 'holds'>): Generator<Hold, void, undefined> {
   for (const object of holds.byIndex('pool', identityKey(pool))) {
     const hold = holdOf(object)
     if (!isMalformed(hold) && hold.state === 'held') yield hold
   }
+}
+
+function* blocksHeldOf(pool: Identity, views: Pick<Views, 'holds'>, ledger: Ledger): Generator<Block, void, undefined> {
+  yield* heldHolds(pool, views)
   yield* ledger.reportedOf(pool)
+}
+
+function claimsHolding(pool: Identity, views: Pick<Views, 'holds'>): readonly Identity[] {
+  const claims = new Map<string, Identity>()
+  for (const { claim } of heldHolds(pool, views)) claims.set(claim.uid, claim)
+  return [...claims.values()]
 }

@@ -30,7 +30,7 @@ const bound = (choice?: string, rest: Said = {}) => aClaim({ report: 'web-0', ..
 const nothing = { poolOfClaim: () => undefined, addressOfReport: () => undefined }
 const shows = (address: string) => ({
   ...nothing,
-  addressOfReport: (namespace: string, name: string) =>
+  addressOfReport: ({ namespace }: { readonly namespace: string }, name: string) =>
     namespace === 'default' && name === 'web-0' ? address : undefined,
 })
 

@@ -45,7 +45,7 @@ function judge(before: IPAddressClaim, { choice }: IPAddressClaim, facts: CapiFa
       ? allowed()
       : allowed([`${field}: this claim holds ${held}; an edit does not change that`])
   }
-  const shown = facts.addressOfReport(before.metadata.namespace, report)
+  const shown = facts.addressOfReport(before.metadata, report)
   const own = shown ?? held
   // Where nothing else shows the address of a claim that was bound, a user may write it by hand.
   if (own === undefined || (shown !== undefined && isSameAddress(shown, choice))) return allowed()

@@ -96,6 +96,26 @@ describe('where Cluster API answers for its own kinds', () => {
     expect(asked).toBe(0)
   })
 
+  test.each([
+    ['mooring.dev', 'ClusterAdressPool', 1],
+    ['ipam.cluster.x-k8s.io', 'ClusterAddressPool', 1],
+    ['ipam.cluster.x-k8s.io', 'InClusterIpPool', 1],
+    ['mooring.dev', 'ClusterAddressPool', 0],
+    ['ipam.cluster.x-k8s.io', 'InfobloxIPPool', 0],
+    ['metallb.io', 'AddressPool', 0],
+  ])(
+    'a claim on a %s %s is created after %i questions, also while no webhook answers',
+    async (apiGroup, kind, count) => {
+      const { admin } = await aWorldThatAsks(false)
+      const claim = aClaim(undefined, { poolRef: { apiGroup, kind, name: 'lab' } })
+      expect((await admin.create(paths.claims, claim)).code).toBe(201)
+      expect(asked).toBe(count)
+      await server.stop()
+      const next = { ...claim, metadata: { name: 'web-1' } }
+      expect((await admin.create(paths.claims, next)).code).toBe(201)
+    },
+  )
+
   test.each(['v1beta2', 'v1beta1'])('an edit of its choice is refused, in %s', async version => {
     const { admin, claim } = await aBoundClaim()
     const refused = await admin.patch(claim.replace('v1beta2', version), chosen('10.0.0.11'))

@@ -17,12 +17,19 @@ describe('the webhooks of claims and addresses', () => {
         failurePolicy: 'Ignore',
         timeoutSeconds: 2,
       },
+      {
+        name: 'pool.ipaddressclaim.mooring.dev',
+        clientConfig: { service: { path: '/validate-mooring-dev-ipaddressclaim-pool' } },
+        rules: [{ apiVersions: ['*'], operations: ['CREATE'], resources: ['ipaddressclaims'] }],
+        failurePolicy: 'Ignore',
+        timeoutSeconds: 2,
+      },
     ])
   })
 
   test('answer for the kinds of Cluster API where it is not installed, under the names that it has', () => {
     const { webhooks } = toValidatingConfiguration(capiWebhooks, { address, withStandIns: true })
-    expect(webhooks.slice(1)).toMatchObject([
+    expect(webhooks.slice(2)).toMatchObject([
       { name: 'validation.ipaddressclaim.ipam.cluster.x-k8s.io', rules: [{ operations: ['CREATE', 'UPDATE'] }] },
       {
         name: 'validation.ipaddress.ipam.cluster.x-k8s.io',

@@ -8,6 +8,7 @@ import type { CapiFacts } from '../facts.ts'
 import { admitChoice, whenChoiceChanges } from './choice.ts'
 import { admitIPAddress, whenAddressMatters } from './ip-address.ts'
 import { admitIPAddressClaim, whenClaimMatters } from './ip-address-claim.ts'
+import { warnOfPoolKind, whenPoolIsOdd } from './pool-kind.ts'
 
 const claimKind = ipAddressClaimKind('v1beta2')
 
@@ -28,6 +29,18 @@ export const capiWebhooks: readonly Webhook<CapiFacts>[] = [
     timeoutSeconds: 2,
     matchConditions: whenChoiceChanges,
     answer: ({ old, next }, facts) => admitChoice(old, next, facts),
+  },
+  {
+    type: 'validating',
+    kind: claimKind,
+    name: 'pool.ipaddressclaim.mooring.dev',
+    path: '/validate-mooring-dev-ipaddressclaim-pool',
+    operations: ['CREATE'],
+    versions: 'all',
+    failurePolicy: 'Ignore',
+    timeoutSeconds: 2,
+    matchConditions: whenPoolIsOdd,
+    answer: ({ next }) => warnOfPoolKind(next),
   },
   {
     ...validatingWebhook<CapiFacts>(claimKind, ({ old, next }) => admitIPAddressClaim(old, next)),

@@ -68,17 +68,18 @@ describe('a spec that is wrong', () => {
     [
       'drains garbage',
       { ...good, draining: ['garbage'] },
-      'spec.draining: Invalid value: "garbage": provided address is not a valid IP, range, nor CIDR',
+      'spec.draining[0]: Invalid value: "garbage": provided address is not a valid IP, range, nor CIDR: ' +
+        '"garbage" is not an IP address: write one such as 192.0.2.1 or 2001:db8::1',
     ],
     [
       'drains the other family',
       { ...good, draining: ['fd00::1'] },
-      'spec.draining: Invalid value: "fd00::1": is IPv6 in a pool of IPv4',
+      'spec.draining[0]: Invalid value: "fd00::1": is IPv6 in a pool of IPv4',
     ],
     [
       'has an unknown policy',
       { ...good, overlapPolicy: 'maybe' },
-      'spec.overlapPolicy: Invalid value: "maybe": write one of off, warn, deny',
+      'spec.overlapPolicy: Invalid value: "maybe": write one of "off" (in quotes), warn, deny',
     ],
   ])('is refused if it %s', (_, spec, fault) => {
     expect(reasonsOf(create(spec))).toEqual([fault])
@@ -166,7 +167,7 @@ describe('addresses that another pool lists too', () => {
     ['are refused if this pool says so', { ...blue, overlapPolicy: 'deny' }, blue, 'invalid', 0],
     ['are refused if the other pool says so', blue, { ...blue, overlapPolicy: 'deny' }, 'invalid', 0],
     ['are accepted without a warning if this pool says so', { ...blue, overlapPolicy: 'off' }, blue, 'allowed', 0],
-    ['are accepted without a warning if the other pool says so', blue, { ...blue, overlapPolicy: 'off' }, 'allowed', 0],
+    ['are warned about although the other pool says so', blue, { ...blue, overlapPolicy: 'off' }, 'allowed', 1],
     ['are accepted without a warning in another space', blue, { ...blue, space: 'red' }, 'allowed', 0],
     [
       'are none if they are excluded',
@@ -184,7 +185,14 @@ describe('addresses that another pool lists too', () => {
 
   test('are named with the ranges and the pool', () => {
     expect(
-      reasonsOf(create({ ...blue, overlapPolicy: 'deny' }, other({ ...blue, addresses: ['10.0.0.18-10.0.0.30'] }))),
+      reasonsOf(
+        admitAddressPool(
+          undefined,
+          aPool({ ...blue, overlapPolicy: 'deny' }),
+          other({ ...blue, addresses: ['10.0.0.18-10.0.0.30'] }),
+          true,
+        ),
+      ),
     ).toEqual([
       'spec.addresses: Invalid value: "10.0.0.18-10.0.0.20": AddressPool default/other lists the same addresses in this space',
     ])

@@ -16,8 +16,8 @@ import { addressFaults, addressWarnings, outside, secondsFaults } from './in-clu
 import { admitPool, lostAddresses, type PoolRules } from './pool-change.ts'
 
 /** `old` is undefined on create, `next` on delete. */
-export const admitAddressPool = (old: unknown, next: unknown, facts: PoolFacts): Ruling =>
-  admitPool(rules, old, next, facts)
+export const admitAddressPool = (old: unknown, next: unknown, facts: PoolFacts, isCallerProven = false): Ruling =>
+  admitPool(rules, { old, next, isCallerProven }, facts)
 
 const rules: PoolRules = {
   faults: object => {
@@ -60,7 +60,9 @@ function ownFaults(spec: Fields): Fault[] {
 function choiceFaults(spec: Fields, key: string, allowed: readonly string[]): Fault[] {
   const value = fieldOf(spec, key)
   if (value === undefined || (typeof value === 'string' && allowed.includes(value))) return []
-  return [invalid(`spec.${key}`, value, `write one of ${allowed.join(', ')}`)]
+  // YAML reads a bare off as false.
+  const words = allowed.map(word => (word === 'off' ? '"off" (in quotes)' : word))
+  return [invalid(`spec.${key}`, value, `write one of ${words.join(', ')}`)]
 }
 
 function nameserverFaults(nameservers: readonly string[]): Fault[] {
@@ -85,7 +87,7 @@ function otherFamily({ entries }: Entries, family: Family | undefined, field: st
   if (family === undefined) return []
   return entries
     .filter(({ range }) => range.family !== family)
-    .map(({ text }) => invalid(field, text, `is IPv${family === 4 ? 6 : 4} in a pool of IPv${family}`))
+    .map(({ at, text }) => invalid(`${field}[${at}]`, text, `is IPv${family === 4 ? 6 : 4} in a pool of IPv${family}`))
 }
 
 /** Each address is kept for one claim. That it is offered at all is a matter of the whole pool: see the warnings. */

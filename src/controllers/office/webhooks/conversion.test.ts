@@ -19,9 +19,9 @@ describe('a ConversionReview of pools', () => {
   }
   const v1alpha2 = 'ipam.cluster.x-k8s.io/v1alpha2'
 
-  test('brings an old pool up, in its place among the others', () => {
+  test('brings an old pool up, in its place among the others', async () => {
     const next = { ...old, apiVersion: v1alpha2, spec: { addresses: ['10.0.0.10'], prefix: 24 } }
-    const { response } = JSON.parse(convert({ uid: 'c-1', desiredAPIVersion: v1alpha2, objects: [next, old] }))
+    const { response } = JSON.parse(await convert({ uid: 'c-1', desiredAPIVersion: v1alpha2, objects: [next, old] }))
     expect(response).toMatchObject({ uid: 'c-1', result: { status: 'Success' } })
     expect(response.convertedObjects[0]).toEqual(next)
     expect(response.convertedObjects[1]).toMatchObject({
@@ -44,23 +44,23 @@ describe('a ConversionReview of pools', () => {
       { addresses: ['1.1.1.7'], prefix: 24, gateway: '1.1.1.1' },
       { addresses: ['1.1.1.7'], prefix: 24, gateway: '1.1.1.1' },
     ],
-  ])('says %s in the words of the newer version', (_, spec, converted) => {
-    const { response } = JSON.parse(convert({ desiredAPIVersion: v1alpha2, objects: [{ ...old, spec }] }))
+  ])('says %s in the words of the newer version', async (_, spec, converted) => {
+    const { response } = JSON.parse(await convert({ desiredAPIVersion: v1alpha2, objects: [{ ...old, spec }] }))
     expect(response.convertedObjects[0].spec).toEqual(converted)
   })
 
-  test('there and back gives the same object', () => {
-    const up = JSON.parse(convert({ desiredAPIVersion: v1alpha2, objects: [old] })).response.convertedObjects
-    const down = JSON.parse(convert({ desiredAPIVersion: old.apiVersion, objects: up })).response.convertedObjects
+  test('there and back gives the same object', async () => {
+    const up = JSON.parse(await convert({ desiredAPIVersion: v1alpha2, objects: [old] })).response.convertedObjects
+    const down = JSON.parse(await convert({ desiredAPIVersion: old.apiVersion, objects: up })).response.convertedObjects
     expect(down).toEqual([old])
   })
 
-  test('keeps counts exact that a JavaScript number cannot hold', () => {
+  test('keeps counts exact that a JavaScript number cannot hold', async () => {
     const body =
       `{"kind":"ConversionReview","request":{"uid":"c-1","desiredAPIVersion":"${v1alpha2}","objects":[` +
       `{"apiVersion":"ipam.cluster.x-k8s.io/v1alpha1","kind":"GlobalInClusterIPPool","metadata":{"name":"vms"},` +
       `"spec":{"addresses":["fd00::/64"]},"status":{"ipAddresses":{"total":9223372036854775807}}}]}}`
-    expect(convert(body)).toContain('"total":9223372036854775807')
+    expect(await convert(body)).toContain('"total":9223372036854775807')
   })
 
   test.each<[string, object]>([
@@ -69,8 +69,8 @@ describe('a ConversionReview of pools', () => {
     ['a subnet that is none', { desiredAPIVersion: v1alpha2, objects: [{ ...old, spec: { subnet: 'x' } }] }],
     ['something that is no object', { desiredAPIVersion: v1alpha2, objects: [7] }],
     ['nothing', {}],
-  ])('fails as a whole for %s', (_, request) => {
-    const { response } = JSON.parse(convert({ uid: 'c-1', ...request }))
+  ])('fails as a whole for %s', async (_, request) => {
+    const { response } = JSON.parse(await convert({ uid: 'c-1', ...request }))
     expect(response).toMatchObject({ uid: 'c-1', convertedObjects: [], result: { status: 'Failure' } })
     expect(response.result.message).not.toBe('')
   })

@@ -1,5 +1,5 @@
-// Lists of addresses as people type them, checked entry by entry. The error messages are those that users of these kinds
-// already know, because they search for them.
+// Lists of addresses as people type them, checked entry by entry. The error messages begin with the words that users of these
+// kinds already know, because they search for them; what to write instead follows.
 
 import { type Fault, invalid } from '../../../admission/fault.ts'
 import type { Family } from '../../../ip/address.ts'
@@ -7,6 +7,8 @@ import { isMalformed } from '../../../ip/malformed.ts'
 import { parseEntry, type Range } from '../../../ip/range.ts'
 
 export interface Entry {
+  /** Where it stands in the list. */
+  readonly at: number
   readonly text: string
   readonly range: Range
 }
@@ -24,10 +26,10 @@ export const mixedFamilies = 'provided addresses are of mixed IP families'
 export function readEntries(texts: readonly string[], field: string, problem = notAnEntry): Entries {
   const entries: Entry[] = []
   const faults: Fault[] = []
-  for (const text of texts) {
+  for (const [at, text] of texts.entries()) {
     const range = parseEntry(text)
-    if (isMalformed(range)) faults.push(invalid(field, text, problem))
-    else entries.push({ text, range })
+    if (isMalformed(range)) faults.push(invalid(`${field}[${at}]`, text, `${problem}: ${range.malformed}`))
+    else entries.push({ at, text, range })
   }
   return { entries, families: new Set(entries.map(({ range }) => range.family)), faults }
 }

@@ -28,7 +28,9 @@ const faultsOf = (ruling: Ruling) => reasonsOf(ruling).join('\n')
 
 describe('a spec that is wrong', () => {
   const notAnEntry = 'provided address is not a valid IP, range, nor CIDR'
-  const otherSubnet = 'provided address belongs to a different subnet than others'
+  const otherSubnet =
+    'provided address belongs to a different subnet than others: the lowest of them is in 10.0.0.0-10.0.0.255'
+  const lengths = 'write the length of the subnet, 0 to 32 for IPv4'
   const cases: readonly { readonly name: string; readonly spec: Spec; readonly faults: readonly string[] }[] = [
     {
       name: 'has no addresses',
@@ -55,48 +57,57 @@ describe('a spec that is wrong', () => {
       spec: { ...good, gateway: '10.0.0' },
       faults: ['spec.gateway: Invalid value: "10.0.0": ParseAddr("10.0.0"): IPv4 address too short'],
     },
-    ...['garbage', '10.0.0.10-10.0.0.5', '10.0.0.10/33', '10.0.0.10-10.0.0.11-10.0.0.12', '10.0.0.010'].map(entry => ({
+    ...Object.entries({
+      garbage: 'is not an IP address: write one such as 192.0.2.1 or 2001:db8::1',
+      '10.0.0.10-10.0.0.5': 'ends before it starts: write 10.0.0.5-10.0.0.10',
+      '10.0.0.10/33':
+        'is not a CIDR: the prefix length of IPv4 is a plain number of 0 to 32; write it such as 10.0.0.10/32',
+      '10.0.0.10-10.0.0.11-':
+        'is not a range, its end is wrong: "10.0.0.11-" is not an IP address: ' +
+        '"11-" is not a decimal number; write four of 0 to 255, such as 192.0.2.1',
+      '10.0.0.010': 'is not an IP address: 010 has a leading zero; write 10',
+    }).map(([entry, why]) => ({
       name: `lists ${entry}`,
-      spec: { ...good, addresses: [entry, '10.0.0.30'] },
-      faults: [`spec.addresses: Invalid value: "${entry}": ${notAnEntry}`],
+      spec: { ...good, addresses: ['10.0.0.30', entry] },
+      faults: [`spec.addresses[1]: Invalid value: "${entry}": ${notAnEntry}: "${entry}" ${why}`],
     })),
     {
       name: 'has a negative prefix',
       spec: { ...good, prefix: -1 },
-      faults: ['spec.prefix: Invalid value: -1: a valid prefix is required'],
+      faults: [`spec.prefix: Invalid value: -1: a valid prefix is required: ${lengths}`],
     },
     {
       name: 'has a prefix that no family has',
       spec: { ...good, prefix: 9999 },
-      faults: ['spec.prefix: Invalid value: 9999: provided prefix is not valid'],
+      faults: [`spec.prefix: Invalid value: 9999: provided prefix is not valid: ${lengths}`],
     },
     {
       name: 'has a prefix of IPv6 on addresses of IPv4',
       spec: { ...good, prefix: 64 },
-      faults: ['spec.prefix: Invalid value: 64: provided prefix is not valid'],
+      faults: [`spec.prefix: Invalid value: 64: provided prefix is not valid: ${lengths}`],
     },
     {
       name: 'lists a range below the subnet',
       spec: { addresses: ['10.0.1.10', '10.0.0.200-10.0.0.210', '10.0.0.220'], prefix: 24 },
-      faults: [`spec.addresses: Invalid value: "10.0.1.10": ${otherSubnet}`],
+      faults: [`spec.addresses[0]: Invalid value: "10.0.1.10": ${otherSubnet}`],
     },
     {
       name: 'lists a range above the subnet',
       spec: { addresses: ['10.0.0.10', '10.0.2.1-10.0.2.9'], prefix: 24 },
-      faults: [`spec.addresses: Invalid value: "10.0.2.1-10.0.2.9": ${otherSubnet}`],
+      faults: [`spec.addresses[1]: Invalid value: "10.0.2.1-10.0.2.9": ${otherSubnet}`],
     },
     {
       name: 'lists a range that starts below the subnet of the others and ends in it',
       spec: { addresses: ['10.0.0.250-10.0.1.5', '10.0.1.20'], prefix: 24 },
       faults: [
-        `spec.addresses: Invalid value: "10.0.0.250-10.0.1.5": ${otherSubnet}`,
-        `spec.addresses: Invalid value: "10.0.1.20": ${otherSubnet}`,
+        `spec.addresses[0]: Invalid value: "10.0.0.250-10.0.1.5": ${otherSubnet}`,
+        `spec.addresses[1]: Invalid value: "10.0.1.20": ${otherSubnet}`,
       ],
     },
     {
       name: 'lists a range that ends above the subnet',
       spec: { addresses: ['10.0.0.20', '10.0.0.250-10.0.1.5'], prefix: 24 },
-      faults: [`spec.addresses: Invalid value: "10.0.0.250-10.0.1.5": ${otherSubnet}`],
+      faults: [`spec.addresses[1]: Invalid value: "10.0.0.250-10.0.1.5": ${otherSubnet}`],
     },
     {
       name: 'has a gateway of IPv6 and addresses of IPv4',
@@ -116,7 +127,10 @@ describe('a spec that is wrong', () => {
     {
       name: 'excludes something that is no address',
       spec: { ...good, excludedAddresses: ['garbage'] },
-      faults: [`spec.excludedAddresses: Invalid value: "garbage": ${notAnEntry}`],
+      faults: [
+        `spec.excludedAddresses[0]: Invalid value: "garbage": ${notAnEntry}: "garbage" is not an IP address: ` +
+          'write one such as 192.0.2.1 or 2001:db8::1',
+      ],
     },
     {
       name: 'excludes addresses of the other family',
@@ -182,7 +196,7 @@ describe('a spec that is wrong', () => {
       addressReuseGracePeriodSeconds: -5,
     })
     expect(reasonsOf(ruling).map(reason => reason.split(':')[0])).toEqual([
-      'spec.addresses',
+      'spec.addresses[0]',
       'spec.prefix',
       'spec.gateway',
       'spec.excludedAddresses',
@@ -335,10 +349,8 @@ describe.each(kinds)('deleting %s', kind => {
 
   test('is refused while addresses of it are held', () => {
     const ruling = admitInClusterPool(pool(), undefined, held('10.0.0.10'))
-    expect(ruling).toMatchObject({
-      kind: 'refused',
-      message: 'Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.',
-    })
+    const known = 'Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.'
+    expect(ruling).toMatchObject({ kind: 'refused', message: expect.stringMatching(new RegExp(`^${known} `)) })
   })
 
   test('is accepted when none is', () => {
@@ -357,7 +369,7 @@ describe('addresses that another pool lists too', () => {
   const other = (metadata: object) => pools(aPool(good, { name: 'other', ...metadata }))
 
   test('are warned about, because each pool is a space of its own', () => {
-    const [warning] = create(good, other({})).warnings
+    const [warning] = admitInClusterPool(undefined, aPool(good), other({}), true).warnings
     expect(warning).toBe(
       'spec.addresses: 10.0.0.10-10.0.0.20: InClusterIPPool default/other lists the same addresses, ' +
         'and an address may come to be held twice',

@@ -5,10 +5,10 @@ import { type Fault, invalid } from '../../../admission/fault.ts'
 import type { Ruling } from '../../../admission/ruling.ts'
 import { type Fields, fieldOf, integerAt, specOf, textAt, textsAt } from '../../../admission/spec.ts'
 import type { Pool } from '../../../api/pool.ts'
-import { type Family, fromValue, toIPText } from '../../../ip/address.ts'
+import { bitsOf, type Family, fromValue, toIPText } from '../../../ip/address.ts'
 import { toCIDR, toCIDRText, toNetwork } from '../../../ip/cidr.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
-import { overlapsRange, type Range, rangeOfCIDR } from '../../../ip/range.ts'
+import { overlapsRange, type Range, rangeOfCIDR, toRangeText } from '../../../ip/range.ts'
 import { hasIP, overlapsSet, toRangeSet } from '../../../ip/range-set.ts'
 import type { PoolFacts } from '../pool-facts.ts'
 import { type Entries, familyOf, isMixed, mixedFamilies, readEntries } from './entries.ts'
@@ -16,8 +16,8 @@ import { gatewayFaults, parseGateway } from './gateway.ts'
 import { admitPool, lostAddresses, nothingOffered, type PoolRules } from './pool-change.ts'
 
 /** `old` is undefined on create, `next` on delete. */
-export const admitInClusterPool = (old: unknown, next: unknown, facts: PoolFacts): Ruling =>
-  admitPool(rules, old, next, facts)
+export const admitInClusterPool = (old: unknown, next: unknown, facts: PoolFacts, isCallerProven = false): Ruling =>
+  admitPool(rules, { old, next, isCallerProven }, facts)
 
 const rules: PoolRules = {
   faults: object => {
@@ -55,14 +55,26 @@ function listFaults(spec: Fields, addresses: Entries): Fault[] {
 
 /** The prefix, and with a good one whether all addresses are of the subnet that it spans from the lowest of them. */
 function prefixFaults(spec: Fields, prefix: number, addresses: Entries): Fault[] {
-  if (prefix < 0) return [invalid('spec.prefix', fieldOf(spec, 'prefix'), 'a valid prefix is required')]
+  const value = fieldOf(spec, 'prefix')
   const family = familyOf(addresses)
+  if (prefix < 0) return [invalid('spec.prefix', value, `a valid prefix is required: ${prefixAdvice(family)}`)]
   if (family === undefined) return []
   const subnet = subnetOf(family, prefix, addresses)
-  if (subnet === undefined) return [invalid('spec.prefix', fieldOf(spec, 'prefix'), 'provided prefix is not valid')]
+  if (subnet === undefined) {
+    return [invalid('spec.prefix', value, `provided prefix is not valid: ${prefixAdvice(family)}`)]
+  }
+  const shown = toRangeText(subnet)
   return addresses.entries
     .filter(({ range }) => range.first < subnet.first || range.last > subnet.last)
-    .map(({ text }) => invalid('spec.addresses', text, 'provided address belongs to a different subnet than others'))
+    .map(({ at, text }) => {
+      const problem = `provided address belongs to a different subnet than others: the lowest of them is in ${shown}`
+      return invalid(`spec.addresses[${at}]`, text, problem)
+    })
+}
+
+function prefixAdvice(family: Family | undefined): string {
+  if (family === undefined) return 'write the length of the subnet, such as 24'
+  return `write the length of the subnet, 0 to ${bitsOf(family)} for IPv${family}`
 }
 
 function subnetOf(family: Family, prefix: number, { entries }: Entries): Range | undefined {
@@ -70,7 +82,7 @@ function subnetOf(family: Family, prefix: number, { entries }: Entries): Range |
     family,
     entries.map(({ range }) => range),
   ).ranges[0]
-  if (lowest === undefined || prefix > (family === 4 ? 32 : 128)) return undefined
+  if (lowest === undefined || prefix > bitsOf(family)) return undefined
   return rangeOfCIDR(toCIDR(fromValue(family, lowest.first), prefix))
 }
 
@@ -139,8 +151,8 @@ function gatewayWarnings(text: string, pool: Pool): string[] {
 }
 
 export function outside({ entries }: Entries, pool: Pool, field: string): string[] {
-  return entries.flatMap(({ text, range }, i) => {
+  return entries.flatMap(({ at, text, range }) => {
     if (range.family !== pool.family || overlapsSet(pool.addresses, { family: pool.family, ranges: [range] })) return []
-    return [`${field}[${i}]: ${text} is not among the addresses of the pool and has no effect`]
+    return [`${field}[${at}]: ${text} is not among the addresses of the pool and has no effect`]
   })
 }

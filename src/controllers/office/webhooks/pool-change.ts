@@ -1,10 +1,10 @@
 // What all kinds of pool have in common when they are created, changed and deleted: the spec is judged first and by
 // itself; then whether claims that hold an address can go on, and whether other pools list the same addresses.
 
-import { type Fault, invalid } from '../../../admission/fault.ts'
+import { describeFault, type Fault, invalid } from '../../../admission/fault.ts'
 import { allowed, type Ruling, refused } from '../../../admission/ruling.ts'
-import { fieldOf, isSameSpec } from '../../../admission/spec.ts'
-import { deleteForMoveAnnotation, skipDeleteCheckAnnotation } from '../../../api/names.ts'
+import { fieldOf, isSameSpec, specOf, textsAt } from '../../../admission/spec.ts'
+import { deleteForMoveAnnotation, mooringGroup, skipDeleteCheckAnnotation } from '../../../api/names.ts'
 import { type Identity, identityKey } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { globalPrefixPoolKind, prefixPoolKind } from '../../../api/prefix-pool.ts'
@@ -14,13 +14,22 @@ import { bitsOf, compareIP, type IP, toIPText, toValue } from '../../../ip/addre
 import { firstIP, lastIP } from '../../../ip/cidr.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { toRangeText } from '../../../ip/range.ts'
-import { isEmpty, isSubset, overlapsSet, toRangeSet } from '../../../ip/range-set.ts'
-import { type Overlap, overlapsOf } from '../../../ipam/overlap.ts'
+import { isEmpty, isSubset, overlapsSet, type RangeSet, toRangeSet } from '../../../ip/range-set.ts'
+import {
+  deniesOverlap,
+  isVisible,
+  type Overlap,
+  overlapsOf,
+  rangesText,
+  vagueRisk,
+  vagueText,
+} from '../../../ipam/overlap.ts'
 import { poolSetOf } from '../../../ipam/pool-set.ts'
 import { isOffered } from '../../../ipam/prefixes.ts'
 import { poolText } from '../../../ipam/refusal.ts'
 import type { Block } from '../../../ipam/space-index.ts'
 import type { PoolFacts } from '../pool-facts.ts'
+import { readEntries } from './entries.ts'
 
 /** What the kinds differ in. */
 export interface PoolRules {
@@ -34,8 +43,20 @@ export interface PoolRules {
   readonly lost: (blocks: readonly Block[]) => string
 }
 
-export function admitPool(rules: PoolRules, old: unknown, next: unknown, facts: PoolFacts): Ruling {
-  if (next === undefined) return admitDelete(old, facts)
+/** What a webhook is asked about a pool. */
+interface PoolRequest {
+  /** Undefined on create. */
+  readonly old: unknown
+  /** Undefined on delete. */
+  readonly next: unknown
+  /** The client showed that it is an API server. */
+  readonly isCallerProven: boolean
+}
+
+export function admitPool(rules: PoolRules, request: PoolRequest, facts: PoolFacts): Ruling {
+  const { old, next } = request
+  const isTold = isToldFacts(request, facts)
+  if (next === undefined) return isTold ? admitDelete(old, facts) : allowed()
   if (old !== undefined && isSameSpec(old, next)) return allowed()
   const faults = rules.faults(next)
   if (faults.length > 0) return { kind: 'invalid', faults, warnings: [] }
@@ -44,14 +65,31 @@ export function admitPool(rules: PoolRules, old: unknown, next: unknown, facts: 
   if (isMalformed(pool)) return { kind: 'invalid', faults: [invalid('spec', null, pool.malformed)], warnings: [] }
   const space = spaceFaults(old, pool, facts)
   if (space.length > 0) return { kind: 'invalid', faults: space, warnings: [] }
-  const { denied, warnings: overlapWarnings } = judgeOverlaps(old, pool, facts)
+  const { denied, warnings: overlapWarnings } = judgeOverlaps({ old, next, pool, isTold }, facts)
   if (denied.length > 0) return { kind: 'invalid', faults: denied, warnings: [] }
   const warnings = [...rules.warnings(next, pool), ...overlapWarnings]
-  if (old === undefined) return allowed(warnings)
+  if (old === undefined || !isTold) return allowed(warnings)
   const refusal = rules.refusal?.(old, next, () => facts.isHeld(pool.identity))
   if (refusal !== undefined) return refused(refusal, warnings)
   const lost = lostBlocks(old, pool, facts)
   return lost.length > 0 ? refused(rules.lost(lost), warnings) : allowed(warnings)
+}
+
+/**
+ * Whether the answer may say what is held and which pools there are. A client that did not show that it is an API server may have
+ * made the request up: it is told so only about a pool that it knows well enough to name its uid. A request that is passed
+ * on by an API server, and that the cache does not know yet, loses no more than a warning.
+ */
+function isToldFacts({ old, isCallerProven }: PoolRequest, facts: PoolFacts): boolean {
+  if (isCallerProven) return true
+  const identity = identityOfObject(old)
+  return identity !== undefined && facts.isStored(identity, uidOf(old))
+}
+
+function uidOf(object: unknown): string {
+  const metadata = isRecord(object) ? fieldOf(object, 'metadata') : undefined
+  const uid = isRecord(metadata) ? fieldOf(metadata, 'uid') : undefined
+  return typeof uid === 'string' ? uid : ''
 }
 
 /** A space that was let go of later is written to the status: the author of another change is not to blame for it. */
@@ -66,7 +104,24 @@ function spaceFaults(old: unknown, pool: Pool, facts: PoolFacts): Fault[] {
 function admitDelete(old: unknown, facts: PoolFacts): Ruling {
   const identity = identityOfObject(old)
   if (identity === undefined || mayGoAnyway(old) || !facts.isHeld(identity)) return allowed()
-  return refused('Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.')
+  const holders = holdersText(identity, facts)
+  return refused(identity.apiGroup === mooringGroup ? `the pool is in use: ${holders}` : `${inUse} ${holders}`)
+}
+
+/** Users of the in-cluster kinds know this sentence. It sends them to IPAddresses, which go with their claims alone. */
+const inUse = 'Pool has IPAddresses allocated. Cannot delete Pool until all IPAddresses have been removed.'
+
+const namedMax = 3
+
+/** Claims of a pool of a namespace are of that namespace, so its author can read them. */
+function holdersText(pool: Identity, facts: PoolFacts): string {
+  const claims = facts.claimsOf(pool)
+  if (claims.length === 0) return 'IPAddresses without a hold name it: `kubectl get ipaddresses -A` shows them'
+  const names = claims.map(({ namespace, name }) => (pool.namespace === '' ? `${namespace}/${name}` : name)).sort()
+  const more = names.length > namedMax ? ` and ${names.length - namedMax} more` : ''
+  const who = `${names.length} ${names.length === 1 ? 'claim holds' : 'claims hold'} addresses of it`
+  const shown = `${names.slice(0, namedMax).join(', ')}${more}`
+  return `${who} (${shown}): delete the claims; \`kubectl get holds\` shows what is held`
 }
 
 /** The annotations count with any value. A pool that moves lives on elsewhere, and its addresses with it. */
@@ -150,30 +205,71 @@ interface OverlapJudgement {
   readonly warnings: readonly string[]
 }
 
+interface Judged {
+  readonly old: unknown
+  readonly next: unknown
+  readonly pool: Pool
+  /** Which pools there are may be told. */
+  readonly isTold: boolean
+}
+
 /**
- * The stricter of two pools decides: one that says "deny" is not overruled by a pool that comes later. What both listed before
- * the change is not refused anew, for else nothing else about the pool could be put right.
+ * What both listed before the change is not refused anew, for else nothing else about the pool could be put right. The policy
+ * "off" silences warnings to this pool's own author, and no more than that.
  */
-function judgeOverlaps(old: unknown, pool: Pool, facts: PoolFacts): OverlapJudgement {
-  const denied: Fault[] = []
-  const warnings: string[] = []
-  if (pool.overlapPolicy === 'off') return { denied, warnings }
+function judgeOverlaps({ old, next, pool, isTold }: Judged, facts: PoolFacts): OverlapJudgement {
   const others = new Map<string, Pool>()
   for (const other of facts.pools()) others.set(identityKey(other.identity), other)
   const before = overlapsBefore(old, pool, others.values())
+  const denied = new Map<string, Fault>()
+  const warnings = new Set<string>()
   for (const overlap of overlapsOf(pool, others.values())) {
     const key = identityKey(overlap.other)
-    const policy = others.get(key)?.overlapPolicy ?? 'warn'
+    const other = others.get(key)
     const known = before.get(key)
     const isNew = known === undefined || !isSubset(overlap.addresses, known.addresses)
-    const sentence = overlapSentence(pool, overlap)
-    if (isNew && (pool.overlapPolicy === 'deny' || policy === 'deny')) {
-      denied.push(invalid(fieldOfAddresses(pool), shownOverlap(overlap), sentence))
-    } else if (policy !== 'off') {
-      warnings.push(`${fieldOfAddresses(pool)}: ${shownOverlap(overlap)}: ${sentence}`)
+    const isDenied = isNew && other !== undefined && deniesOverlap(pool, other)
+    if (!isDenied && pool.overlapPolicy === 'off') continue
+    const { field, value, sentence } = told({ pool, next, overlap, isTold })
+    if (!isDenied) {
+      warnings.add(`${field}: ${value}: ${sentence}`)
+      continue
     }
+    const why = pool.overlapPolicy === 'deny' ? '' : ': its overlapPolicy is deny'
+    const fault = invalid(field, value, `${sentence}${why}`)
+    denied.set(describeFault(fault), fault)
   }
-  return { denied, warnings }
+  return { denied: [...denied.values()], warnings: [...warnings] }
+}
+
+interface Told {
+  readonly field: string
+  readonly value: string
+  readonly sentence: string
+}
+
+/** Of a pool that the author cannot see: which entry of their own meets it, and nothing of what the other lists. */
+function told({ pool, next, overlap, isTold }: Omit<Judged, 'old'> & { readonly overlap: Overlap }): Told {
+  const { other, addresses, sharesSpace } = overlap
+  if (isTold && isVisible(pool.identity, other)) {
+    const text = `${poolText(other)} lists the same addresses`
+    const sentence = sharesSpace ? `${text} in this space` : `${text}, and an address may come to be held twice`
+    return { field: fieldOfAddresses(pool), value: rangesText(addresses), sentence }
+  }
+  const text = `${vagueText(pool.identity, other)} lists some of these addresses`
+  return { ...ownEntry(pool, next, addresses), sentence: `${text}, and ${vagueRisk}` }
+}
+
+/** Each entry is held against the addresses; a longer list is shown by its field alone. */
+const searchedMax = 500
+
+function ownEntry(pool: Pool, next: unknown, addresses: RangeSet): { field: string; value: string } {
+  const field = fieldOfAddresses(pool)
+  const texts = textsAt(specOf(next), field.slice('spec.'.length), []).slice(0, searchedMax)
+  const { entries } = readEntries(texts, field)
+  const { family } = pool
+  const entry = entries.find(({ range }) => overlapsSet(addresses, { family, ranges: [range] }))
+  return entry === undefined ? { field, value: 'one of many' } : { field: `${field}[${entry.at}]`, value: entry.text }
 }
 
 /** By the other pool. Empty on create, and where the pool was less strict or in another space before. */
@@ -183,19 +279,6 @@ function overlapsBefore(old: unknown, pool: Pool, others: Iterable<Pool>): Reado
   if (before.space !== pool.space || (pool.overlapPolicy === 'deny' && before.overlapPolicy !== 'deny'))
     return new Map()
   return new Map(overlapsOf(before, others).map(overlap => [identityKey(overlap.other), overlap]))
-}
-
-/** A pool of another namespace is not named to a user that may not see it. */
-function overlapSentence(pool: Pool, { other, sharesSpace }: Overlap): string {
-  const isHidden = other.namespace !== '' && other.namespace !== pool.identity.namespace
-  const text = `${isHidden ? 'a pool of another namespace' : poolText(other)} lists the same addresses`
-  return sharesSpace ? `${text} in this space` : `${text}, and an address may come to be held twice`
-}
-
-function shownOverlap({ addresses }: Overlap): string {
-  const [first, ...more] = addresses.ranges
-  const text = first === undefined ? '' : toRangeText(first)
-  return more.length === 0 ? text : `${text} and ${more.length} more ranges`
 }
 
 const fieldOfAddresses = ({ identity }: Pool): string =>

@@ -23,22 +23,23 @@ describe('a spec that is wrong', () => {
     [
       'lists a host',
       { prefixes: ['fd00::1'] },
-      'spec.prefixes: Invalid value: "fd00::1": provided entry is not a valid IPv6 CIDR',
+      'spec.prefixes[0]: Invalid value: "fd00::1": provided entry is not a valid IPv6 CIDR: ' +
+        '"fd00::1" is not a CIDR: write an address, "/" and a prefix length, such as 10.0.0.0/24',
     ],
     [
       'lists a host with a length',
       { prefixes: ['fd00::1/64'] },
-      'spec.prefixes: Invalid value: "fd00::1/64": CIDR must be network-aligned',
+      'spec.prefixes[0]: Invalid value: "fd00::1/64": CIDR must be network-aligned',
     ],
     [
       'lists less than one prefix',
       { prefixes: ['fd00::/65'], allocationPrefixLength: 64 },
-      'spec.prefixes: Invalid value: "fd00::/65": CIDR prefix length must be <= allocationPrefixLength (64)',
+      'spec.prefixes[0]: Invalid value: "fd00::/65": CIDR prefix length must be <= allocationPrefixLength (64)',
     ],
     [
       'lists IPv4',
       { prefixes: ['10.0.0.0/8'] },
-      'spec.prefixes: Invalid value: "10.0.0.0/8": only IPv6 prefixes are supported',
+      'spec.prefixes[0]: Invalid value: "10.0.0.0/8": only IPv6 prefixes are supported',
     ],
     [
       'has a gateway of IPv4',
@@ -53,12 +54,13 @@ describe('a spec that is wrong', () => {
     [
       'excludes IPv4',
       { ...good, excludedPrefixes: ['10.0.0.0/24'] },
-      'spec.excludedPrefixes: Invalid value: "10.0.0.0/24": only IPv6 excluded prefixes are supported',
+      'spec.excludedPrefixes[0]: Invalid value: "10.0.0.0/24": only IPv6 excluded prefixes are supported',
     ],
     [
       'excludes garbage',
       { ...good, excludedPrefixes: ['garbage'] },
-      'spec.excludedPrefixes: Invalid value: "garbage": provided entry is not a valid IP, range, nor CIDR',
+      'spec.excludedPrefixes[0]: Invalid value: "garbage": provided entry is not a valid IP, range, nor CIDR: ' +
+        '"garbage" is not an IP address: write one such as 192.0.2.1 or 2001:db8::1',
     ],
     [
       'gives out more than an address has',

@@ -17,8 +17,8 @@ import { outside } from './in-cluster-pool.ts'
 import { admitPool, lostPrefixes, nothingOffered, type PoolRules } from './pool-change.ts'
 
 /** `old` is undefined on create, `next` on delete. */
-export const admitPrefixPool = (old: unknown, next: unknown, facts: PoolFacts): Ruling =>
-  admitPool(rules, old, next, facts)
+export const admitPrefixPool = (old: unknown, next: unknown, facts: PoolFacts, isCallerProven = false): Ruling =>
+  admitPool(rules, { old, next, isCallerProven }, facts)
 
 /** The faults of a pool without a spec are reported by the validating webhook. */
 export function prefixPoolDefaults(object: unknown): Ruling {
@@ -51,7 +51,7 @@ function prefixFaults(spec: Fields): Fault[] {
   const isLength = length >= 1 && length <= 128
   const faults: Fault[] = []
   if (prefixes.length === 0) faults.push(invalid('spec.prefixes', fieldOf(spec, 'prefixes'), 'prefixes is required'))
-  for (const text of prefixes) faults.push(...sourceFaults(text, isLength ? length : 128))
+  for (const [at, text] of prefixes.entries()) faults.push(...sourceFaults(text, at, isLength ? length : 128))
   if (!isLength) {
     const value = fieldOf(spec, 'allocationPrefixLength')
     faults.push(invalid('spec.allocationPrefixLength', value, 'allocationPrefixLength must be between 1 and 128'))
@@ -61,10 +61,10 @@ function prefixFaults(spec: Fields): Fault[] {
 }
 
 /** One fault per entry: an entry that is no CIDR has no length to complain about. */
-function sourceFaults(text: string, length: number): Fault[] {
+function sourceFaults(text: string, at: number, length: number): Fault[] {
   const cidr = parseCIDR(text)
-  const fault = (problem: string): Fault[] => [invalid('spec.prefixes', text, problem)]
-  if (isMalformed(cidr)) return fault('provided entry is not a valid IPv6 CIDR')
+  const fault = (problem: string): Fault[] => [invalid(`spec.prefixes[${at}]`, text, problem)]
+  if (isMalformed(cidr)) return fault(`provided entry is not a valid IPv6 CIDR: ${cidr.malformed}`)
   if (cidr.ip.family === 4) return fault('only IPv6 prefixes are supported')
   if (hasHostBits(cidr)) return fault('CIDR must be network-aligned')
   if (cidr.bits > length) return fault(`CIDR prefix length must be <= allocationPrefixLength (${length})`)
@@ -87,7 +87,9 @@ function excludedFaults(texts: readonly string[]): Fault[] {
   const ofOther = entries.filter(({ range }) => range.family === 4)
   return [
     ...faults,
-    ...ofOther.map(({ text }) => invalid('spec.excludedPrefixes', text, 'only IPv6 excluded prefixes are supported')),
+    ...ofOther.map(({ at, text }) =>
+      invalid(`spec.excludedPrefixes[${at}]`, text, 'only IPv6 excluded prefixes are supported'),
+    ),
   ]
 }
 

@@ -30,9 +30,9 @@ export const poolWebhooks: readonly Webhook<PoolFacts>[] = [
 
 function validating(
   kind: VersionedKind,
-  admit: (old: unknown, next: unknown, facts: PoolFacts) => Ruling,
+  admit: (old: unknown, next: unknown, facts: PoolFacts, isCallerProven: boolean) => Ruling,
 ): Webhook<PoolFacts> {
-  return validatingWebhook(kind, ({ old, next }, facts) => admit(old, next, facts))
+  return validatingWebhook(kind, ({ old, next, isCallerProven }, facts) => admit(old, next, facts, isCallerProven))
 }
 
 function mutating(kind: VersionedKind, defaults: (object: unknown) => Ruling): Webhook<PoolFacts> {

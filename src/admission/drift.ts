@@ -1,0 +1,71 @@
+// Whether the API server still asks as this version wants to be asked. A registration that was changed or removed does not show:
+// writes just pass. What decides whether a webhook is asked is compared; where it is reached is the installation's.
+
+import { isDeepStrictEqual } from 'node:util'
+import { isRecord } from '../api/shape.ts'
+import { toMutatingConfiguration, toValidatingConfiguration } from './registration.ts'
+import { type Fields, fieldOf } from './spec.ts'
+import type { Webhook } from './webhook.ts'
+
+/** Webhook configurations as they are stored. */
+export interface Registered {
+  readonly validating: readonly unknown[]
+  readonly mutating: readonly unknown[]
+}
+
+/** By the name of each webhook that is to be registered: what is wrong, or undefined. */
+export function driftOf(webhooks: readonly Webhook[], registered: Registered): ReadonlyMap<string, string | undefined> {
+  const options = { address: { kind: 'service', namespace: '', name: '' } } as const
+  const found = new Map<string, string | undefined>()
+  for (const [wanted, stored] of [
+    [toValidatingConfiguration(webhooks, options), registered.validating],
+    [toMutatingConfiguration(webhooks, options), registered.mutating],
+  ] as const) {
+    const all = stored.flatMap(webhooksIn)
+    for (const webhook of wanted.webhooks) found.set(webhook.name, wrongWith(webhook, all))
+  }
+  return found
+}
+
+/** Another product may have registered a webhook of the same name: one that is right will do. */
+function wrongWith(wanted: Fields, all: readonly Fields[]): string | undefined {
+  const same = all.filter(stored => stored.name === wanted.name && pathOf(stored) === pathOf(wanted))
+  if (same.length === 0) return 'is not registered'
+  const changes = same.map(stored => changedFields(wanted, stored))
+  const [first = []] = changes
+  return changes.some(fields => fields.length === 0) ? undefined : `is registered with another ${first.join(', ')}`
+}
+
+/** Each with what the API server fills in where it is left out. */
+const compared: Readonly<Record<string, unknown>> = {
+  rules: [],
+  failurePolicy: 'Fail',
+  matchPolicy: 'Equivalent',
+  matchConditions: [],
+  namespaceSelector: {},
+  objectSelector: {},
+}
+
+function changedFields(wanted: Fields, stored: Fields): string[] {
+  return Object.entries(compared).flatMap(([field, usual]) => {
+    const [before, after] = [fieldOf(wanted, field) ?? usual, fieldOf(stored, field) ?? usual]
+    return isDeepStrictEqual(before, after) ? [] : [field]
+  })
+}
+
+function webhooksIn(configuration: unknown): Fields[] {
+  const webhooks = isRecord(configuration) ? fieldOf(configuration, 'webhooks') : undefined
+  return Array.isArray(webhooks) ? webhooks.filter(isRecord) : []
+}
+
+function pathOf(webhook: Fields): string | undefined {
+  const config = recordIn(webhook, 'clientConfig')
+  const [path, url] = [fieldOf(recordIn(config, 'service'), 'path'), fieldOf(config, 'url')]
+  if (typeof path === 'string') return path
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).pathname : undefined
+}
+
+function recordIn(fields: Fields, key: string): Fields {
+  const value = fieldOf(fields, key)
+  return isRecord(value) ? value : {}
+}

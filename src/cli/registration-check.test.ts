@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { VirtualClock } from '../../test/harness/virtual-clock.ts'
+import { toValidatingConfiguration } from '../admission/registration.ts'
+import { allowed } from '../admission/ruling.ts'
+import { validatingWebhook } from '../admission/webhook.ts'
+import type { Client } from '../kube/client.ts'
+import type { KubeObject } from '../kube/object.ts'
+import { createLog } from '../telemetry/log.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
+import { createRegistrationCheck } from './registration-check.ts'
+import { validatingConfigurations } from './webhook-configurations.ts'
+
+const boats = { group: 'sea.example', version: 'v1', kind: 'Boat', plural: 'boats', isNamespaced: true }
+const webhook = validatingWebhook(boats, () => allowed())
+const address = { kind: 'service', namespace: 'a', name: 'b' } as const
+const right = toValidatingConfiguration([webhook], { address })
+
+test('a registration that changes is said once, in the log and by a metric, and again when it is mended', async () => {
+  const clock = new VirtualClock()
+  const lines: string[] = []
+  const log = createLog({ write: line => lines.push(line), now: () => clock.now(), level: 'info' })
+  const metrics = createMetrics()
+  let stored: readonly object[] | 'forbidden' = [right]
+  const list = async (kind: unknown) => {
+    if (stored === 'forbidden') throw new Error('forbidden')
+    return { items: kind === validatingConfigurations ? (stored as KubeObject[]) : [] }
+  }
+  const client = { list } as unknown as Pick<Client, 'list'>
+  const check = createRegistrationCheck({ client, webhooks: [webhook], clock, log, metrics })
+  const stop = new AbortController()
+  const running = check.run(stop.signal)
+  const after = async (next: typeof stored) => {
+    stored = next
+    await clock.advance(60_000)
+  }
+  const shown = (value: number) => `mooring_webhook_registered{webhook="${webhook.name}"} ${value}`
+
+  await after([right])
+  expect(lines).toEqual([])
+  expect(metrics.text()).toContain(shown(1))
+  await after([])
+  await after([])
+  await after('forbidden')
+  expect(check.problems()).toEqual([`webhook ${webhook.name} is not registered`])
+  expect(metrics.text()).toContain(shown(0))
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain('webhooks are not registered as this version brings them')
+  await after([right])
+  expect(check.problems()).toEqual([])
+  expect(lines).toHaveLength(2)
+  stop.abort()
+  await running
+  expect(clock.timers).toBe(0)
+})

@@ -1,0 +1,72 @@
+// The controller looks, now and then, whether its webhooks are still registered as it brings them. It changes nothing: an
+// administrator may have good reasons. It says so in its log, at `/readyz` and in a metric.
+
+import { driftOf } from '../admission/drift.ts'
+import type { Webhook } from '../admission/webhook.ts'
+import type { Client } from '../kube/client.ts'
+import { type Clock, pause } from '../runtime/clock.ts'
+import { describeError, type Log } from '../telemetry/log.ts'
+import type { Metrics } from '../telemetry/metrics.ts'
+import { mutatingConfigurations, validatingConfigurations } from './webhook-configurations.ts'
+
+export interface RegistrationCheckOptions {
+  readonly client: Pick<Client, 'list'>
+  readonly webhooks: readonly Webhook[]
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+export interface RegistrationCheck {
+  /** One sentence for each webhook that is not asked as it should be. */
+  problems(): readonly string[]
+  /** Looks until the signal is aborted. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Two small lists. The first look comes when an installation has had time to register what it brings. */
+const lookMs = 60_000
+
+const advice = 'apply the webhook configurations of this version again'
+
+export function createRegistrationCheck(options: RegistrationCheckOptions): RegistrationCheck {
+  const { client, webhooks, clock, log, metrics } = options
+  let drift: ReadonlyMap<string, string | undefined> = new Map()
+  const problems = () =>
+    [...drift].flatMap(([name, wrong]) => (wrong === undefined ? [] : [`webhook ${name} ${wrong}`]))
+  metrics.gauge(
+    'mooring_webhook_registered',
+    '1 for a webhook that is registered as this version brings it, 0 for one that is not.',
+    () => ({
+      labels: ['webhook'],
+      samples: [...drift].map(([name, wrong]) => [[name], Number(wrong === undefined)]),
+    }),
+  )
+
+  async function look(): Promise<void> {
+    const [validating, mutating] = [
+      await client.list(validatingConfigurations),
+      await client.list(mutatingConfigurations),
+    ]
+    const before = problems().join()
+    drift = driftOf(webhooks, { validating: validating.items, mutating: mutating.items })
+    const now = problems()
+    if (now.join() === before) return
+    if (now.length === 0) log.info('webhooks are registered again as this version brings them')
+    else log.error('webhooks are not registered as this version brings them', { problems: now, advice })
+  }
+
+  return {
+    problems,
+    async run(signal) {
+      for (;;) {
+        await pause(clock, lookMs, signal)
+        if (signal.aborted) return
+        // Without the permission nothing is known, and nothing is said.
+        await look().catch(error =>
+          log.debug('webhook configurations cannot be listed', { error: describeError(error) }),
+        )
+      }
+    },
+  }
+}

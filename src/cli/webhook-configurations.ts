@@ -1,0 +1,13 @@
+// The kinds in which webhooks are registered.
+
+import { defineKind, type KubeObject } from '../kube/object.ts'
+
+const configurations = (kind: string, plural: string) =>
+  defineKind<KubeObject>({ group: 'admissionregistration.k8s.io', versions: ['v1'], plural, kind, namespaced: false })
+
+export const validatingConfigurations = configurations(
+  'ValidatingWebhookConfiguration',
+  'validatingwebhookconfigurations',
+)
+
+export const mutatingConfigurations = configurations('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations')
