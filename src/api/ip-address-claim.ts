@@ -110,10 +110,17 @@ export function poolOfClaim({ poolRef, metadata }: Pick<IPAddressClaim, 'poolRef
   return { apiGroup, kind: poolRef.kind, namespace: kind.isNamespaced ? metadata.namespace : '', name }
 }
 
-export function claimReference({ metadata, clusterName }: IPAddressClaim): ClaimReference {
+/** `namespaceUID` is undefined where the namespace is not known. */
+export function claimReference(
+  { metadata, clusterName }: IPAddressClaim,
+  namespaceUID: string | undefined,
+): ClaimReference {
   const { namespace, name, uid } = metadata
-  const reference = { apiGroup: ipamGroup, kind: 'IPAddressClaim', namespace, name, uid }
-  return clusterName === '' ? reference : { ...reference, clusterName }
+  return {
+    ...{ apiGroup: ipamGroup, kind: 'IPAddressClaim', namespace, name, uid },
+    ...(namespaceUID !== undefined && { namespaceUID }),
+    ...(clusterName !== '' && { clusterName }),
+  }
 }
 
 export interface ClaimStatus {

@@ -3,6 +3,9 @@
 // either, for it is stored on every claim that waits, and must not change whenever another claim is served.
 
 import type { Identity } from '../api/object.ts'
+import { bitsOf, toIPText } from '../ip/address.ts'
+import { toCIDRText } from '../ip/cidr.ts'
+import type { Block } from './space-index.ts'
 
 export type RefusalReason =
   | 'PoolNotFound'
@@ -13,6 +16,7 @@ export type RefusalReason =
   | 'SpaceNotOffered'
   | 'SpaceUndecided'
   | 'QuotaReached'
+  | 'RestQuotaReached'
   | 'PoolExhausted'
   | 'NotAnAddress'
   | 'NotCanonical'
@@ -40,6 +44,10 @@ export const refuse = (reason: RefusalReason, message: string): Refusal => ({ ki
 export function poolText({ kind, namespace, name }: Identity): string {
   return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`
 }
+
+/** An address, or a prefix with its length. */
+export const blockText = (block: Block): string =>
+  block.bits === bitsOf(block.ip.family) ? toIPText(block.ip) : toCIDRText(block)
 
 export const poolNotFound = (pool: Identity): Refusal =>
   refuse('PoolNotFound', `${poolText(pool)} does not exist: create it, or make a claim that names another pool`)

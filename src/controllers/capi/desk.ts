@@ -100,7 +100,7 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
   caches.clusters.subscribe(change => {
     for (const claim of caches.claims.byIndex('cluster', keyOf(change.new ?? change.old))) binding.mark(keyOf(claim))
   })
-  onHoldsOf(caches, claims, key => binding.mark(key))
+  onHoldsOf(caches, ledger, claims, key => binding.mark(key))
   sources.subscribe(change => onPool(world, change, binding))
   office.addClaimKind({ kind: claims, cache: caches.claims, standsBy })
   for (const kind of seen) kind.neededBy(domain)

@@ -133,13 +133,16 @@ function slimOwner(owner: OwnerReference, ofName: string): OwnerReference {
 export function slimClaimReference(claim: ClaimReference): ClaimReference {
   const { name, uid, clusterName, part } = claim
   const [apiGroup, kind, namespace] = [shared(claim.apiGroup), shared(claim.kind), shared(claim.namespace)]
-  if (clusterName === undefined && part === undefined) return { apiGroup, kind, namespace, name, uid }
+  const namespaceUID = shared(claim.namespaceUID)
+  if (namespaceUID !== undefined && clusterName === undefined && part === undefined)
+    return { apiGroup, kind, namespace, name, uid, namespaceUID }
   return {
     apiGroup,
     kind,
     namespace,
     name,
     uid,
+    ...(namespaceUID !== undefined && { namespaceUID }),
     ...(clusterName !== undefined && { clusterName: shared(clusterName) }),
     ...(part !== undefined && { part: shared(part) }),
   }

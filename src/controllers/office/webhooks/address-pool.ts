@@ -3,13 +3,14 @@
 import { type Fault, forbidden, invalid } from '../../../admission/fault.ts'
 import type { Ruling } from '../../../admission/ruling.ts'
 import { type Fields, fieldOf, specOf, textAt, textsAt } from '../../../admission/spec.ts'
-import { overlapPolicies, type Pool, strategies } from '../../../api/pool.ts'
+import { overlapPolicies, type Pool, type Quota, strategies } from '../../../api/pool.ts'
 import { isRecord } from '../../../api/shape.ts'
 import { isSpaceName, spaceNameAdvice } from '../../../api/space.ts'
 import { ownPoolKindOf } from '../../../api/to-pool.ts'
 import { type Family, type IP, parseIP, toIPText } from '../../../ip/address.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { type NotOffered, whyNotOffered } from '../../../ipam/pool-set.ts'
+import { quarantineSecondsMax } from '../../../limits.ts'
 import type { PoolFacts } from '../pool-facts.ts'
 import { type Entries, familyOf, readEntries } from './entries.ts'
 import { addressFaults, addressWarnings, outside, secondsFaults } from './in-cluster-pool.ts'
@@ -50,7 +51,10 @@ function ownFaults(spec: Fields): Fault[] {
   if (space !== '' && !isSpaceName(space)) {
     faults.push(invalid('spec.space', space, spaceNameAdvice))
   }
-  faults.push(...choiceFaults(spec, 'strategy', strategies), ...secondsFaults(spec, 'quarantineSeconds'))
+  faults.push(
+    ...choiceFaults(spec, 'strategy', strategies),
+    ...secondsFaults(spec, 'quarantineSeconds', quarantineSecondsMax),
+  )
   faults.push(...preAllocationFaults(spec, family), ...nameserverFaults(nameservers), ...quotaFaults(spec))
   faults.push(...draining.faults, ...otherFamily(draining, family, 'spec.draining'))
   faults.push(...choiceFaults(spec, 'overlapPolicy', overlapPolicies))
@@ -70,11 +74,13 @@ function nameserverFaults(nameservers: readonly string[]): Fault[] {
   })
 }
 
+const quotaKeys: readonly (keyof Quota)[] = ['perNamespace', 'perNamespaceQuarantined', 'perCluster']
+
 function quotaFaults(spec: Fields): Fault[] {
   const quota = fieldOf(spec, 'quota')
   if (quota === undefined) return []
-  if (!isRecord(quota)) return [invalid('spec.quota', quota, 'must be an object with perNamespace and perCluster')]
-  return ['perNamespace', 'perCluster'].flatMap(key => {
+  if (!isRecord(quota)) return [invalid('spec.quota', quota, `must be an object with ${quotaKeys.join(', ')}`)]
+  return quotaKeys.flatMap(key => {
     const value = fieldOf(quota, key)
     if (value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0)) return []
     return [invalid(`spec.quota.${key}`, value, 'must be a whole number that is not negative')]
