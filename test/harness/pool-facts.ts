@@ -10,6 +10,8 @@ import { orThrow } from './or-throw.ts'
 export const nothing: PoolFacts = {
   heldOf: () => [],
   isHeld: () => false,
+  holderAt: () => undefined,
+  toldOf: () => [],
   pools: () => [],
   whySpaceRefused: () => undefined,
 }

@@ -139,9 +139,11 @@ export class Ledger {
     this.#index.put(hold)
     // Or it does not rest any more, which leaves room in a quota.
     const isReleased = before !== undefined && before.state !== hold.state
+    const freed = isReleased ? toFreed(before) : undefined
     // Out of quarantine, it may have come to another pool.
-    if (before !== undefined && identityKey(before.pool) !== identityKey(hold.pool)) this.#publish(before)
-    this.#publish(hold, isReleased ? toFreed(before) : undefined)
+    const isMoved = before !== undefined && identityKey(before.pool) !== identityKey(hold.pool)
+    if (isMoved) this.#publish(before, freed)
+    this.#publish(hold, isMoved ? undefined : freed)
   }
 
   removeHold(name: string): void {

@@ -29,7 +29,7 @@ import { defineReconciler, type RunningReconciler } from '../../runtime/reconcil
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { type ClaimKind, ClaimKinds } from './claim-kind.ts'
-import { followGateways } from './gateways.ts'
+import { Gateways } from './gateways.ts'
 import { isGone, type RestWorld } from './hold/quarantine.ts'
 import { isHoldSettled, reconcileHold, reconcileMACHold } from './hold/reclaim.ts'
 import { noteIn } from './journal.ts'
@@ -64,6 +64,7 @@ export interface Office extends Pick<OfficeParts, 'client' | 'clock' | 'random' 
   readonly views: Views
   readonly ledger: Ledger
   readonly sources: Sources
+  readonly gateways: Gateways
   readonly waiting: Waiting
   readonly metrics: DeskMetrics | undefined
   /** Holds in the name of such claims are looked after from now on. */
@@ -110,7 +111,7 @@ export function openOffice(parts: OfficeParts): Office {
   const seen: { readonly cache: Pick<Cache<KubeObject>, 'hasSynced'>; readonly source: Reflector<KubeObject> }[] = []
   const reflectors = parts.metrics && measureReflectors(parts.metrics)
   followHolds(views, ledger)
-  followGateways(sources, ledger)
+  const gateways = new Gateways(sources, ledger)
   ledger.subscribe(({ freed }) => {
     if (freed !== undefined) waiting.freed({ ...freed, pool: sources.keyOf(freed.pool, freed.block.ip.family) })
   })
@@ -175,7 +176,7 @@ export function openOffice(parts: OfficeParts): Office {
   }
   const office: Office = {
     ...{ client, clock, random, log, scope, recorderOf, isFrozen },
-    ...{ views, ledger, sources, waiting, metrics },
+    ...{ views, ledger, sources, gateways, waiting, metrics },
     addClaimKind(claims) {
       claimKinds.add(claims)
       claims.cache.subscribe(({ old }) => {

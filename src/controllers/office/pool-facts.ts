@@ -2,11 +2,14 @@
 // stops offering an address takes it from no claim, and a pool of which an address is held is kept by its finalizer. The checks
 // are there to warn a user in time, not to keep the ledger safe.
 
+import type { ClaimReference } from '../../api/lock.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
+import type { IP } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Refusal } from '../../ipam/refusal.ts'
 import type { Block } from '../../ipam/space-index.ts'
+import type { Gateways, Told } from './gateways.ts'
 import type { Ledger } from './ledger.ts'
 import { holdOf } from './parsed.ts'
 import { isPoolHeld } from './pool/held.ts'
@@ -18,6 +21,10 @@ export interface PoolFacts {
   heldOf(pool: Identity): Iterable<Block>
   /** Whether a hold or an IPAddress names the pool, one that cannot be read included. */
   isHeld(pool: Identity): boolean
+  /** The claim that holds an address of a space, if one does. */
+  holderAt(space: string, ip: IP): ClaimReference | undefined
+  /** Which prefix length and gateway the IPAddresses of the pool say. */
+  toldOf(pool: Identity): readonly Told[]
   /** All pools of all kinds that can be read. */
   pools(): Iterable<Pool>
   /** Why a pool does not get the space that it asks for; undefined if it does. */
@@ -28,17 +35,23 @@ interface Known {
   readonly views: Pick<Views, 'holds' | 'pools'>
   readonly ledger: Ledger
   readonly sources: Pick<Sources, 'all' | 'spaceFor'>
+  readonly gateways: Pick<Gateways, 'toldOf'>
   /** Whether every kind that can show an address in use has been listed once, or is known not to be readable. */
   hasSeenAll(): boolean
 }
 
 /** Undefined until everything that the answers are made from has been listed once. */
-export function poolFacts({ views, ledger, sources, hasSeenAll }: Known): PoolFacts | undefined {
+export function poolFacts({ views, ledger, sources, gateways, hasSeenAll }: Known): PoolFacts | undefined {
   const read = [views.holds, ...views.pools.values()]
   if (!read.every(({ hasSynced }) => hasSynced) || !hasSeenAll()) return undefined
   return {
     heldOf: pool => blocksHeldOf(pool, views, ledger),
     isHeld: pool => isPoolHeld(pool, views, ledger),
+    holderAt(space, ip) {
+      const hold = ledger.holdAt(space, ip)
+      return hold?.state === 'held' ? hold.claim : undefined
+    },
+    toldOf: pool => gateways.toldOf(pool),
     pools: () => sources.all(),
     whySpaceRefused(pool) {
       const joining = sources.spaceFor(pool)

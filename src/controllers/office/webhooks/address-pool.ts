@@ -9,6 +9,8 @@ import { isSpaceName, spaceNameAdvice } from '../../../api/space.ts'
 import { ownPoolKindOf } from '../../../api/to-pool.ts'
 import { type Family, type IP, parseIP, toIPText } from '../../../ip/address.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
+import { isSubdomain } from '../../../ip/object-name.ts'
+import { keysOfKept } from '../../../ipam/choose.ts'
 import { type NotOffered, whyNotOffered } from '../../../ipam/pool-set.ts'
 import { quarantineSecondsMax } from '../../../limits.ts'
 import type { PoolFacts } from '../pool-facts.ts'
@@ -25,7 +27,7 @@ const rules: PoolRules = {
     const spec = specOf(object)
     return [...addressFaults(spec), ...ownFaults(spec)]
   },
-  warnings: (object, pool) => ownWarnings(specOf(object), pool),
+  warnings: (object, pool, facts) => ownWarnings(specOf(object), pool, facts),
   refusal: spaceRefusal,
   lost: lostAddresses,
 }
@@ -118,11 +120,11 @@ function preAllocationFaults(spec: Fields, family: Family | undefined): Fault[] 
 
 // --- odd but legal ---
 
-function ownWarnings(spec: Fields, pool: Pool): string[] {
+function ownWarnings(spec: Fields, pool: Pool, facts: PoolFacts): string[] {
   const draining = readEntries(textsAt(spec, 'draining', []), 'spec.draining')
   return [
     ...addressWarnings(spec, pool),
-    ...[...pool.reservations].flatMap(([claim, ip]) => keptWarning(pool, claim, ip)),
+    ...[...pool.reservations].flatMap(([claim, ip]) => keptWarnings(pool, claim, ip, facts)),
     ...allowedNamespacesWarning(spec, pool),
     ...outside(draining, pool, 'spec.draining'),
   ]
@@ -135,10 +137,28 @@ const notOfferedTexts: Readonly<Record<NotOffered, string>> = {
   reserved: 'is reserved in its subnet',
 }
 
-function keptWarning(pool: Pool, claim: string, ip: IP): string[] {
+/** One at most for each: what is no claim's need not be said to be taken. */
+function keptWarnings(pool: Pool, key: string, ip: IP, facts: PoolFacts): string[] {
+  const field = `spec.preAllocations[${key}]`
+  const problem = whyNoClaim(pool, key)
+  if (problem !== undefined) return [`${field}: ${problem}: ${toIPText(ip)} is kept, and no claim gets it`]
   const why = whyNotOffered(pool, ip)
-  if (why === undefined) return []
-  return [`spec.preAllocations[${claim}]: ${toIPText(ip)} ${notOfferedTexts[why]}: the claim will wait for it`]
+  if (why !== undefined) return [`${field}: ${toIPText(ip)} ${notOfferedTexts[why]}: the claim will wait for it`]
+  const holder = facts.holderAt(pool.space, ip)
+  if (holder === undefined || keysOfKept(pool, holder).includes(key)) return []
+  return [`${field}: ${toIPText(ip)} is held by another claim: the claim will wait for it`]
+}
+
+/** Why no claim can be meant by a key; undefined if one can. */
+function whyNoClaim({ identity }: Pool, key: string): string | undefined {
+  const isNamespaced = ownPoolKindOf(identity)?.isNamespaced === true
+  const slash = key.indexOf('/')
+  const [namespace, name] = [key.slice(0, Math.max(slash, 0)), key.slice(slash + 1)]
+  const isName = name.length <= 253 && isSubdomain(name) && (slash === -1 || isSubdomain(namespace))
+  if (!isName) return 'no claim can be called so'
+  if (slash === -1) return isNamespaced ? undefined : 'in a pool of the cluster write namespace/name'
+  if (!isNamespaced || namespace === identity.namespace) return undefined
+  return 'only claims of its own namespace can name this pool'
 }
 
 function allowedNamespacesWarning(spec: Fields, { identity }: Pool): string[] {

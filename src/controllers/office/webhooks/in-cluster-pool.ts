@@ -16,6 +16,7 @@ import type { PoolFacts } from '../pool-facts.ts'
 import { type Entries, familyOf, isMixed, mixedFamilies, readEntries } from './entries.ts'
 import { gatewayFaults, parseGateway } from './gateway.ts'
 import { admitPool, lostAddresses, nothingOffered, type PoolRules } from './pool-change.ts'
+import { specialWarnings } from './special-ranges.ts'
 
 /** `old` is undefined on create, `next` on delete. */
 export const admitInClusterPool = (old: unknown, next: unknown, facts: PoolFacts): Ruling =>
@@ -110,6 +111,7 @@ export function addressWarnings(spec: Fields, pool: Pool): string[] {
   const excluded = readEntries(textsAt(spec, 'excludedAddresses', []), 'spec.excludedAddresses')
   return [
     ...repeated(addresses),
+    ...specialWarnings(pool, 'spec.addresses'),
     ...gatewayWarnings(textAt(spec, 'gateway', []), pool),
     ...outside(excluded, pool, 'spec.excludedAddresses'),
     ...nothingOffered(pool),
