@@ -481,7 +481,7 @@ describe('Which claim a hold names', () => {
       const [hold] = await holdsOf(world, pool)
       expect(hold?.spec.claimRef.uid).toBe(claim.metadata.uid)
     })
-    expect(await addressOf(world, claim)).toBe('10.0.1.1')
+    await isServed(world, claim, '10.0.1.1')
   })
 
   test('if it is an earlier one of the name, is not told to the claim as if that were itself', async () => {
