@@ -75,7 +75,7 @@ async function writerOf(side: Side, name: string): Promise<(claim: KubeObject, n
       ip: must(parseIP(address)),
       bits: pool.bits,
       pool: pool.identity,
-      claim: claimReference(claim),
+      claim: claimReference(claim, undefined),
       owner: undefined,
     }
     await takeHold(world, spec)

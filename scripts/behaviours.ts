@@ -16,6 +16,7 @@ const own = 'page.test.ts'
 const chapters: readonly (readonly [file: string, title: string])[] = [
   ['claims', 'Claims'],
   ['pools', 'Pools'],
+  ['rests', 'Released addresses'],
   ['spaces', 'Spaces'],
   ['prefixes', 'Prefixes'],
   ['pool-status', 'What pools say'],

@@ -80,6 +80,12 @@ export const webhookRequestMsMax = 30_000
 export const webhookHeaderMsMax = 10_000
 
 /**
+ * How long a released address may be kept from other claims: thirty days. A longer quarantine is a lock, and a pool that an
+ * administrator has long forgotten would hold it.
+ */
+export const quarantineSecondsMax = 30 * 24 * 60 * 60
+
+/**
  * Releases a space remembers in their order, of each length of prefix: what "least recently used" goes by, some megabytes.
  * Of more than these the oldest counts as never used.
  */

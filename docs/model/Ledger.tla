@@ -32,6 +32,8 @@ ChecksShown == TRUE          \* T14
 LeavesUndecided == TRUE      \* a hold of a living claim without a choice is no stray
 ReadsGone == TRUE            \* a claim is gone when the API server says so, not when a view lacks it
 StrangersWait == TRUE        \* quarantine
+LooksRegained == TRUE        \* T3 leaves alone what another choice or report shows
+LooksByUid == TRUE           \* a hold whose claim has another name than it says is no stray
 LeavesOthers == TRUE         \* a report that shows another address than the choice is left alone, and not bound
 KnowsReports == TRUE         \* an address that a report or a choice shows is not offered
 ParksOwn == TRUE             \* T8 leaves alone what another bound claim shows
@@ -98,7 +100,9 @@ BoundToOther(n, a) == \E m \in Names \ {n} : Reads(m) /\ report[m].address = a
 Proven(n, a) == Lives(n) /\ claim[n].bound # "no" /\ (Holds(claim[n].uid, a) \/ (OwnReport(n) /\ report[n].address = a))
 Disputed(n, a) == IF Proven(n, a) THEN BoundToOther(n, a) ELSE ShownByOther(n, a)
 MayHave(n, a) == IF hold[a] = None \/ Holds(claim[n].uid, a) THEN TRUE ELSE hold[a].state = "quarantined" /\ hold[a].name = n
-Candidates(n) == {a \in offered : (KnowsReports => ~ShownByOther(n, a)) /\ (LikelyOnly => MayHave(n, a))}
+RestsFor(n, a) == Exists(hold[a]) /\ hold[a].state = "quarantined" /\ hold[a].name = n
+Regains(n, a) == RestsFor(n, a) /\ ~LooksRegained
+Candidates(n) == {a \in offered : (KnowsReports => ~ShownByOther(n, a) \/ Regains(n, a)) /\ (LikelyOnly => MayHave(n, a))}
 Quarantined(n) == [uid |-> None, name |-> n, state |-> "quarantined", dying |-> FALSE, over |-> FALSE]
 Held(uid, n) == [uid |-> uid, name |-> n, state |-> "held", dying |-> FALSE, over |-> FALSE]
 
@@ -179,6 +183,18 @@ ForceHold(a) ==
   /\ \E n \in Names : Lives(n) /\ claim[n].bound = "here" /\ Holds(claim[n].uid, a)
   /\ hold' = [hold EXCEPT ![a] = None] /\ job' = HoldWritten(job, a)
   /\ UNCHANGED <<claim, report, offered>>
+(* somebody writes another claim's name on the hold of a bound claim, or puts it to rest for another, where no definition refuses it *)
+UnderBound(a) == \E n \in Names : Lives(n) /\ claim[n].bound = "here" /\ Holds(claim[n].uid, a)
+RenameHold(a) ==
+  /\ "rename hold" \in Hands /\ UnderBound(a) /\ Acts
+  /\ \E m \in Names : hold' = [hold EXCEPT ![a].name = m]
+  /\ job' = HoldWritten(job, a)
+  /\ UNCHANGED <<claim, report, offered>>
+RestHold(a) ==
+  /\ "rest hold" \in Hands /\ UnderBound(a) /\ Acts
+  /\ \E m \in Names : hold' = [hold EXCEPT ![a] = Quarantined(m)]
+  /\ job' = HoldWritten(job, a)
+  /\ UNCHANGED <<claim, report, offered>>
 Reoffer(a) ==
   /\ "reoffer" \in Hands /\ Acts
   /\ offered' = IF a \in offered THEN offered \ {a} ELSE offered \union {a}
@@ -193,7 +209,7 @@ Collect(n) ==
 
 People == \/ \E n \in Names : Create(n) \/ Delete(n) \/ LoseReport(n) \/ StripChoice(n) \/ StripGuard(n)
           \/ \E n \in Names, a \in Addresses : Arrive(n, a) \/ BringReport(n, a)
-          \/ \E a \in Addresses : DeleteHold(a) \/ ForceHold(a) \/ Reoffer(a)
+          \/ \E a \in Addresses : DeleteHold(a) \/ ForceHold(a) \/ RenameHold(a) \/ RestHold(a) \/ Reoffer(a)
           \/ \E n \in Names : Collect(n)
 
 ---------------------------------------------------------------------------
@@ -206,7 +222,8 @@ Parks(n) == /\ Exists(report[n]) /\ IsReportOf(report[n], claim[n].uid, claim[n]
 Look(w, n) ==
   LET c == claim[n]
       Asks(step, a, chosen) == Does(w, job, [step |-> step, name |-> n, uid |-> c.uid, address |-> a, chosen |-> chosen, fresh |-> TRUE])
-      Takes(a, chosen) == (KnowsReports /\ (hold[a] = None \/ c.choice = None) => ~Disputed(n, a)) /\ Asks("take", a, chosen) IN
+      Unlocked(a) == hold[a] = None \/ c.choice = None \/ hold[a].state = "quarantined"
+      Takes(a, chosen) == (KnowsReports /\ Unlocked(a) => ~Disputed(n, a) \/ Regains(n, a)) /\ Asks("take", a, chosen) IN
   /\ job[w] = Idle /\ Exists(c)
   /\ CASE c.dying /\ Parks(n) -> Asks("park", report[n].address, FALSE)
        [] c.dying -> Asks("unreport", c.choice, FALSE)
@@ -228,7 +245,8 @@ Take(w) ==
           /\ Does(w, HoldWritten(job, a), IF ChecksShown /\ Disputed(n, a) THEN Next_(j, "give back") ELSE HasHold(j))
      ELSE /\ UNCHANGED hold
           /\ CASE Holds(j.uid, a) -> Does(w, job, IF RenewsFound THEN Next_(j, "renew") ELSE HasHold(j))
-               [] h.state = "quarantined" /\ (h.name = n \/ ~StrangersWait) -> Does(w, job, Next_(j, "regain"))
+               [] h.state = "quarantined" /\ (h.name = n \/ ~StrangersWait) ->
+                    IF LooksRegained /\ Disputed(n, a) THEN Stops(w) ELSE Does(w, job, Next_(j, "regain"))
                [] OTHER -> Stops(w)                                              \* somebody else's
   /\ UNCHANGED <<claim, report, offered, acts>>
 (* T2 *)
@@ -320,7 +338,8 @@ Unguard(w) ==
 Gone(n, uid) == IF Exists(claim[n]) THEN claim[n].uid # uid ELSE TRUE
 Stray(a) == LET h == hold[a] n == h.name IN
   /\ h.state = "held"
-  /\ IF Gone(n, h.uid) \/ ~ReadsGone THEN TRUE
+  /\ IF Gone(n, h.uid) \/ ~ReadsGone
+     THEN LooksByUid => \A m \in Names : Exists(claim[m]) => claim[m].uid # h.uid \/ claim[m].choice # a \/ m = n
      ELSE claim[n].choice \notin {a} \union (IF LeavesUndecided THEN {None} ELSE {})
 Collected(n) == report[n].uid = None /\ report[n].guard /\ claim[n] = None
 StrayReport(n) == (report[n].uid # None /\ Gone(n, report[n].uid)) \/ Collected(n)
@@ -391,7 +410,7 @@ ChoiceHeld == \A n \in Names : Lives(n) /\ claim[n].choice # None /\ ~claim[n].m
 (* What is promised of every step *)
 
 (* A held address goes into quarantine under its owner's name; from there to its owner, or, when the time is over, to nobody. *)
-ByHand(a) == DeleteHold(a) \/ ForceHold(a)
+ByHand(a) == DeleteHold(a) \/ ForceHold(a) \/ RenameHold(a) \/ RestHold(a)
 Lawful(a) == LET h == hold[a] g == hold'[a] IN
   \/ h = None \/ h = g \/ ByHand(a)
   \/ h.state = "held" /\ Exists(g) /\ g.name = h.name /\ (g.state = "held" => g.uid = h.uid)
@@ -427,7 +446,8 @@ Wants(n) == IF claim[n].choice # None THEN {claim[n].choice}
             ELSE IF Adoptable(n) THEN {report[n].address}
             ELSE Mine(n) \union {a \in offered : ~ShownByOther(n, a)}
 Contradicted(n) == claim[n].choice # None /\ Exists(report[n]) /\ report[n].address # claim[n].choice
-Refused(n) == \A a \in Wants(n) : ~MayHave(n, a) \/ ((hold[a] = None \/ claim[n].choice = None) /\ Disputed(n, a))
+Refused(n) == \A a \in Wants(n) :
+  ~MayHave(n, a) \/ ((hold[a] = None \/ claim[n].choice = None \/ hold[a].state = "quarantined") /\ Disputed(n, a))
 Forgotten(n) == claim[n].choice = None /\ ~Adoptable(n) /\ (claim[n].bound # "no" \/ claim[n].guard) /\
                 Cardinality(Mine(n)) # 1 /\ (Mine(n) = {} => claim[n].bound # "no")
 EventuallyBound == <>[](\A n \in Names : Lives(n) => Settled(n) \/ Contradicted(n) \/ Refused(n) \/ Forgotten(n))

@@ -32,6 +32,8 @@ const models: readonly Model[] = [
       'arrivals',
       'one-claim-arrivals',
       'forced',
+      'renamed',
+      'rested',
       'liveness',
     ],
     largeConfigurations: ['large'],

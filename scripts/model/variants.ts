@@ -41,6 +41,18 @@ export const variants: readonly Variant[] = [
     promise: 'NoEarlyReuse',
   },
   {
+    says: 'a hold is taken out of quarantine although another claim shows its address',
+    rule: 'LooksRegained',
+    configuration: 'rested',
+    promise: 'NoTwin',
+  },
+  {
+    says: 'a hold whose claim has another name than it says is a stray',
+    rule: 'LooksByUid',
+    configuration: 'renamed',
+    promise: 'HonestBound',
+  },
+  {
     says: 'the hold of a living claim without a choice is a stray',
     rule: 'LeavesUndecided',
     configuration: 'racing',

@@ -2,6 +2,7 @@
 
 import type { IP } from '../ip/address.ts'
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
+import { quarantineSecondsMax } from '../limits.ts'
 import { inClusterToPool, secondsMax } from './in-cluster-pool.ts'
 import { mooringGroup } from './names.ts'
 import {
@@ -112,9 +113,13 @@ export function parseAddressPool(object: unknown): AddressPool | Malformed {
 
 function quotaOf(shape: Shape): Quota {
   const perNamespace = integerOf(shape, 'perNamespace', 0, Number.MAX_SAFE_INTEGER)
+  // What a namespace may hold it may also have at rest, unless the pool says otherwise.
+  const perNamespaceQuarantined =
+    integerOf(shape, 'perNamespaceQuarantined', 0, Number.MAX_SAFE_INTEGER) ?? perNamespace
   const perCluster = integerOf(shape, 'perCluster', 0, Number.MAX_SAFE_INTEGER)
   return {
     ...(perNamespace === undefined ? {} : { perNamespace }),
+    ...(perNamespaceQuarantined === undefined ? {} : { perNamespaceQuarantined }),
     ...(perCluster === undefined ? {} : { perCluster }),
   }
 }
@@ -138,7 +143,7 @@ export function addressToPool({ kind, metadata, spec, spaceGiven }: AddressPool)
     draining,
     reservations,
     strategy,
-    quarantineSeconds,
+    quarantineSeconds: Math.min(quarantineSeconds, quarantineSecondsMax),
     quota,
     overlapPolicy,
     nameservers,

@@ -6,6 +6,7 @@ import { type Family, fromValue, toIPText } from '../ip/address.ts'
 import { firstIP, lastIP, parseCIDR } from '../ip/cidr.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { parseEntry } from '../ip/range.ts'
+import { quarantineSecondsMax } from '../limits.ts'
 import { conversionDataAnnotation, ipamGroup } from './names.ts'
 import { apiVersionOf, type Metadata, metadataOf, type VersionedKind } from './object.ts'
 import { addressIn, familyOf, type Pool, poolOf, setOf } from './pool.ts'
@@ -89,7 +90,7 @@ export function inClusterToPool({ kind, metadata, spec }: InClusterPool): Pool |
     gateway,
     gatewayText: spec.gateway,
     givesReserved: spec.allocateReservedIPAddresses,
-    quarantineSeconds: spec.addressReuseGracePeriodSeconds,
+    quarantineSeconds: Math.min(spec.addressReuseGracePeriodSeconds, quarantineSecondsMax),
   })
 }
 

@@ -137,10 +137,17 @@ export function poolNamedBy(claim: Pick<IPAddressClaim, 'poolRef' | 'metadata'>)
   return poolOfClaim(claim) ?? (apiGroup === mooringGroup ? { apiGroup, kind, namespace: '', name } : undefined)
 }
 
-export function claimReference({ metadata, clusterName }: IPAddressClaim): ClaimReference {
+/** `namespaceUID` is undefined where the namespace is not known. */
+export function claimReference(
+  { metadata, clusterName }: IPAddressClaim,
+  namespaceUID: string | undefined,
+): ClaimReference {
   const { namespace, name, uid } = metadata
-  const reference = { apiGroup: ipamGroup, kind: 'IPAddressClaim', namespace, name, uid }
-  return clusterName === '' ? reference : { ...reference, clusterName }
+  return {
+    ...{ apiGroup: ipamGroup, kind: 'IPAddressClaim', namespace, name, uid },
+    ...(namespaceUID !== undefined && { namespaceUID }),
+    ...(clusterName !== '' && { clusterName }),
+  }
 }
 
 export interface ClaimStatus {

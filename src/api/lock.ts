@@ -22,6 +22,8 @@ import { childOf, has, oneOf, requiredText, type Shape, textOf } from './shape.t
 /** The claim that holds: by uid, because a claim of the same name that comes later is another one. */
 export interface ClaimReference extends Identity {
   readonly uid: string
+  /** Of its namespace: one that is deleted and made again under its name is another, and may have other users. */
+  readonly namespaceUID?: string
   /** The Cluster it is for, where there is one: quotas count by it. */
   readonly clusterName?: string
   /** Which of several things of one claim this is for: an interface, a family, an entry. */
@@ -88,13 +90,16 @@ function claimReferenceOf(shape: Shape): ClaimReference {
   const uid = requiredText(shape, 'uid')
   const clusterName = textOf(shape, 'clusterName') || undefined
   const part = textOf(shape, 'part') || undefined
-  if (clusterName === undefined && part === undefined) return { apiGroup, kind, namespace, name, uid }
+  const namespaceUID = textOf(shape, 'namespaceUID') || undefined
+  if (namespaceUID !== undefined && clusterName === undefined && part === undefined)
+    return { apiGroup, kind, namespace, name, uid, namespaceUID: shared(namespaceUID) }
   return {
     apiGroup,
     kind,
     namespace,
     name,
     uid,
+    ...(namespaceUID !== undefined && { namespaceUID: shared(namespaceUID) }),
     ...(clusterName !== undefined && { clusterName: shared(clusterName) }),
     ...(part !== undefined && { part: shared(part) }),
   }
@@ -142,15 +147,16 @@ export function toRetakeLockPatch(next: Holder, former: Holder & Pick<Lock, 'hel
   return {
     spec: {
       poolRef: { namespace: null, ...toReference(pool) },
-      claimRef: { namespace: null, clusterName: null, part: null, ...toClaimReference(claim) },
+      claimRef: { namespace: null, namespaceUID: null, clusterName: null, part: null, ...toClaimReference(claim) },
       owner: owner === undefined ? null : { namespace: null, uid: null, ...toOwner(owner) },
     },
     status: { state: 'held', since: now, until: null, heldSince },
   }
 }
 
-/** A claim of the same name, or one that serves the same owner. */
+/** A claim of the same name, or one that serves the same owner, in the same namespace. */
 function isSameHolder(one: Holder, other: Holder): boolean {
+  if (one.claim.namespaceUID !== other.claim.namespaceUID) return false
   if (identityKey(one.claim) === identityKey(other.claim)) return true
   if (one.owner === undefined || other.owner === undefined) return false
   return identityKey(one.owner) === identityKey(other.owner)
@@ -161,10 +167,11 @@ function toReference({ apiGroup, kind, namespace, name }: Identity) {
 }
 
 function toClaimReference(claim: ClaimReference) {
-  const { uid, clusterName, part } = claim
+  const { uid, namespaceUID, clusterName, part } = claim
   return {
     ...toReference(claim),
     uid,
+    ...(namespaceUID === undefined ? {} : { namespaceUID }),
     ...(clusterName === undefined ? {} : { clusterName }),
     ...(part === undefined ? {} : { part }),
   }

@@ -125,7 +125,7 @@ describe('a claim', () => {
     expect(aClaim({ spec: { poolRef, clusterName: 'new' } }, { labels }).clusterName).toBe('new')
     expect(aClaim({}, { labels }).clusterName).toBe('old')
     expect(aClaim({}, { labels: { 'cluster.x-k8s.io/cluster-name': '' } }).clusterName).toBe('')
-    expect(claimReference(aClaim())).not.toHaveProperty('clusterName')
+    expect(claimReference(aClaim(), undefined)).not.toHaveProperty('clusterName')
   })
 
   test.each([

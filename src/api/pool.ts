@@ -19,6 +19,8 @@ export type OverlapPolicy = (typeof overlapPolicies)[number]
 export interface Quota {
   /** How many addresses all claims of one namespace may hold together. */
   readonly perNamespace?: number
+  /** How many released addresses of one namespace may rest; while more do, its claims get no new one. */
+  readonly perNamespaceQuarantined?: number
   /** How many addresses all claims for one Cluster may hold together. */
   readonly perCluster?: number
 }

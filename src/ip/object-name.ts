@@ -31,6 +31,7 @@ export function isScope(text: string): boolean {
 
 let lastScope: string | undefined
 
-function isSubdomain(text: string): boolean {
+/** DNS-1123, as the API server takes it for names of most kinds; how long it may be depends on the kind. */
+export function isSubdomain(text: string): boolean {
   return text.split('.').every(label => label.length <= 63 && /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(label))
 }

@@ -6,6 +6,7 @@
 //   what it left in quarantine               so that a claim, or its owner, finds its own address again
 //   the pool's strategy
 //
+// A new address, one that the claim has not left itself, is refused while too much rests that its namespace released.
 // Never proposed to another claim: what is held, quarantined, excluded, reserved, the gateway, kept for a claim, draining.
 
 import type { Identity } from '../api/object.ts'
@@ -15,9 +16,9 @@ import { firstIP, toCIDRText } from '../ip/cidr.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { hasValue } from '../ip/range-set.ts'
 import { wideNumber } from './blocks.ts'
-import { type Applicant, whyNotPermitted } from './permit.ts'
+import { type Applicant, whyNotPermitted, whyTooMuchRests } from './permit.ts'
 import { type PoolSet, poolSetOf, whyNotOffered } from './pool-set.ts'
-import { poolText, type Refusal, refuse } from './refusal.ts'
+import { blockText, poolText, type Refusal, refuse } from './refusal.ts'
 import type { Block, SpaceIndex } from './space-index.ts'
 import { parseWish } from './wish.ts'
 
@@ -31,8 +32,22 @@ export interface Wish extends Applicant {
   readonly keptFor: readonly string[]
   /** What the claim's author asked for, as typed. */
   readonly requested: string | undefined
+  /** Whether another object shows an address that the claim left in quarantine: then it is not the claim's to have back. */
+  readonly isShown?: (ip: IP) => boolean
   /** In [0, 1). */
   readonly random: number
+}
+
+/**
+ * The keys under which a pool keeps an address for a claim. The plain name counts in a pool of the claim's own namespace alone:
+ * in one of the cluster it would be a key for every namespace that has a claim of that name.
+ */
+export function keysOfKept(
+  { identity }: Pick<Pool, 'identity'>,
+  { namespace, name }: Pick<Identity, 'namespace' | 'name'>,
+): string[] {
+  const key = `${namespace}/${name}`
+  return identity.namespace === namespace ? [key, name] : [key]
 }
 
 /** Take: create the hold. Retake: it is there, in quarantine, and the claim's own; change it under its version. */
@@ -43,8 +58,11 @@ export function choose(pool: Pool, index: SpaceIndex, wish: Wish): Choice {
   if (refusal !== undefined) return refusal
   const named = namedAddress(pool, wish)
   if (named?.kind === 'refused') return named
-  if (named !== undefined) return takeNamed(pool, index, wish, named)
-  return retakeOwn(pool, index, wish) ?? byStrategy(pool, index, wish)
+  const choice =
+    named !== undefined
+      ? takeNamed(pool, index, wish, named)
+      : (retakeOwn(pool, index, wish) ?? byStrategy(pool, index, wish))
+  return choice.kind === 'take' ? (whyTooMuchRests(pool, index, wish) ?? choice) : choice
 }
 
 /** The address that must be it: kept for this claim by the pool's admin, or asked for by the claim's author. */
@@ -88,7 +106,7 @@ function takeNamed(
   wish: Wish,
   { ip, bits, isKept }: Block & { isKept: boolean },
 ): Choice {
-  const text = toIPText(ip)
+  const text = blockText({ ip, bits })
   const name = poolText(pool.identity)
   switch (whyNotOffered(pool, ip)) {
     case 'outOfRange':
@@ -118,21 +136,24 @@ function takeUnlessTaken(index: SpaceIndex, wish: Wish, { ip, bits }: Block): Ch
     case 'free':
       return { kind: 'take', ip, bits }
     case 'held':
-      return refuse('AddressInUse', `${toIPText(ip)} is held by another claim: it is given to this one once it is free`)
+      return refuse(
+        'AddressInUse',
+        `${blockText({ ip, bits })} is held by another claim: it is given to this one once it is free`,
+      )
     case 'quarantined':
       if (isOwn(index, wish, { ip, bits })) return { kind: 'retake', ip, bits }
       return refuse(
         'AddressQuarantined',
-        `${toIPText(ip)} was released a short while ago: it is given once it has rested`,
+        `${blockText({ ip, bits })} was released a short while ago: it is given once it has rested`,
       )
   }
 }
 
-const isOwn = (index: SpaceIndex, { claim, owner }: Wish, { ip, bits }: Block): boolean =>
-  index.leftBy(claim, owner).some(left => left.bits === bits && isSameIP(left.ip, ip))
+const isOwn = (index: SpaceIndex, { claim, owner, isShown }: Wish, { ip, bits }: Block): boolean =>
+  isShown?.(ip) !== true && index.leftBy(claim, owner).some(left => left.bits === bits && isSameIP(left.ip, ip))
 
 /** The lowest of what the claim left behind and could be given today. */
-function retakeOwn(pool: Pool, index: SpaceIndex, { claim, owner }: Wish): Choice | undefined {
+function retakeOwn(pool: Pool, index: SpaceIndex, { claim, owner, isShown }: Wish): Choice | undefined {
   const leftBehind = index.leftBy(claim, owner)
   if (leftBehind.length === 0) return undefined
   const { open, bits, family } = poolSetOf(pool)
@@ -140,7 +161,8 @@ function retakeOwn(pool: Pool, index: SpaceIndex, { claim, owner }: Wish): Choic
   for (const left of leftBehind) {
     if (left.bits !== bits || left.ip.family !== family) continue
     const block = wideNumber(left.ip, bits)
-    if (hasValue(open, block) && (lowest === undefined || block < lowest.block)) lowest = { ip: left.ip, block }
+    if (!hasValue(open, block) || isShown?.(left.ip) === true) continue
+    if (lowest === undefined || block < lowest.block) lowest = { ip: left.ip, block }
   }
   return lowest === undefined ? undefined : { kind: 'retake', ip: lowest.ip, bits }
 }

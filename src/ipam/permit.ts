@@ -48,6 +48,19 @@ function whyOverQuota(pool: Pool, index: SpaceIndex, { claim, taking = 0 }: Appl
   return overQuota(pool, `cluster ${clusterName}`, perCluster, 'perCluster')
 }
 
+/**
+ * What a namespace released and what rests still keeps addresses from others. So many may rest, and no more are given to it
+ * that would rest too; what it left itself it may have back.
+ */
+export function whyTooMuchRests(pool: Pool, index: SpaceIndex, { claim }: Applicant): Refusal | undefined {
+  const most = pool.quota.perNamespaceQuarantined
+  if (most === undefined || index.restingOfNamespace(pool, claim.namespace) <= most) return undefined
+  const until = index.restingUntil(pool, claim.namespace, most)
+  const what = `addresses that namespace ${claim.namespace} released of ${poolText(pool.identity)}`
+  const why = `more ${what} rest than spec.quota.perNamespaceQuarantined allows`
+  return refuse('RestQuotaReached', `${why}: the claim is served after ${until}, or under the name of a released claim`)
+}
+
 function overQuota({ identity }: Pool, tenant: string, most: number, field: keyof Quota): Refusal {
   const what = most === 1 ? '1 address' : `${most} addresses`
   const why = `${tenant} already holds its quota of ${what} of ${poolText(identity)}`

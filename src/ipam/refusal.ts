@@ -5,7 +5,10 @@
 import { mooringGroup } from '../api/names.ts'
 import type { Identity } from '../api/object.ts'
 import { ownPoolKindOf, ownPoolKinds } from '../api/to-pool.ts'
+import { bitsOf, toIPText } from '../ip/address.ts'
+import { toCIDRText } from '../ip/cidr.ts'
 import { quoteText } from '../ip/malformed.ts'
+import type { Block } from './space-index.ts'
 
 export type RefusalReason =
   | 'PoolNotFound'
@@ -16,6 +19,7 @@ export type RefusalReason =
   | 'SpaceNotOffered'
   | 'SpaceUndecided'
   | 'QuotaReached'
+  | 'RestQuotaReached'
   | 'PoolExhausted'
   | 'NotAnAddress'
   | 'NotCanonical'
@@ -43,6 +47,10 @@ export const refuse = (reason: RefusalReason, message: string): Refusal => ({ ki
 export function poolText({ kind, namespace, name }: Identity): string {
   return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`
 }
+
+/** An address, or a prefix with its length. */
+export const blockText = (block: Block): string =>
+  block.bits === bitsOf(block.ip.family) ? toIPText(block.ip) : toCIDRText(block)
 
 export function poolNotFound(pool: Identity): Refusal {
   if (pool.apiGroup === mooringGroup && ownPoolKindOf(pool) === undefined) return kindNotFound(pool)

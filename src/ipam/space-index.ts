@@ -18,7 +18,9 @@ import { NarrowNumbers, type TaggedNumbers, WideNumbers } from './tagged-numbers
 import { type CountedPool, Tallies } from './tallies.ts'
 
 /** What of a hold matters here. */
-export type IndexedHold = Pick<Hold, 'ip' | 'bits' | 'pool' | 'claim' | 'owner' | 'state' | 'since'>
+export type IndexedHold = Pick<Hold, 'ip' | 'bits' | 'pool' | 'claim' | 'owner' | 'state' | 'since'> & {
+  readonly until?: string | undefined
+}
 
 /** A block: an address, or the first address of a prefix. */
 export interface Block {
@@ -30,7 +32,10 @@ export type BlockState = 'free' | 'held' | 'quarantined'
 
 interface QuarantinedBlock extends Block {
   readonly keys: readonly string[]
+  /** Which namespace left it, of which pool. */
+  readonly left: string
   readonly since: number
+  readonly until: string
 }
 
 /** A place to search from: one of the pool's open ranges, and a block in it; without one, its first. */
@@ -51,6 +56,8 @@ export class SpaceIndex {
   readonly #quarantined = new Map<string, QuarantinedBlock>()
   /** Former holder to what it left in quarantine, by `blockKey`. */
   readonly #leftBy = new Map<string, Set<string>>()
+  /** Pool and namespace to what its claims left in quarantine, by `blockKey`. */
+  readonly #leftByNamespace = new Map<string, Set<string>>()
 
   /** How many holds there are, in either state. */
   get size(): number {
@@ -97,10 +104,15 @@ export class SpaceIndex {
     return this.#behindCover(block) === undefined ? 'free' : 'held'
   }
 
+  /** All that is in quarantine. */
+  resting(): Iterable<Block> {
+    return this.#quarantined.values()
+  }
+
   /** What the claim, or whom it serves, left in quarantine. */
-  leftBy(claim: Identity & { readonly part?: string }, owner: Identity | undefined): readonly Block[] {
+  leftBy(claim: FormerHolder, owner: Identity | undefined): readonly Block[] {
     if (this.#quarantined.size === 0) return []
-    const keys = affinityKeys(claim, owner)
+    const keys = applicantKeys(claim, owner)
     const found = new Set<string>()
     for (const key of keys) for (const block of this.#leftBy.get(key) ?? []) found.add(block)
     return [...found].flatMap(block => this.#quarantined.get(block) ?? [])
@@ -156,6 +168,18 @@ export class SpaceIndex {
     return this.#tallies.ofNamespace(pool, namespace)
   }
 
+  /** How many addresses of a pool rest that claims of the namespace released. */
+  restingOfNamespace(pool: CountedPool, namespace: string): number {
+    return this.#leftByNamespace.get(leftKey(pool, namespace))?.size ?? 0
+  }
+
+  /** When no more than so many of them will rest, if none is added; RFC 3339. */
+  restingUntil(pool: CountedPool, namespace: string, most: number): string {
+    const left = [...(this.#leftByNamespace.get(leftKey(pool, namespace)) ?? [])]
+    const ends = left.map(id => this.#quarantined.get(id)?.until ?? '').toSorted()
+    return ends[ends.length - 1 - most] ?? ''
+  }
+
   heldOfCluster(pool: CountedPool, namespace: string, clusterName: string): number {
     return this.#tallies.ofCluster(pool, namespace, clusterName)
   }
@@ -207,48 +231,68 @@ export class SpaceIndex {
   }
 
   #addQuarantined(hold: IndexedHold): void {
-    const { ip, bits, since } = hold
-    const keys = affinityKeys(hold.claim, hold.owner)
+    const { ip, bits, since, until = '', claim, owner, pool } = hold
+    const keys = affinityKeys(claim, owner)
+    const left = leftKey({ identity: pool, family: ip.family }, claim.namespace)
     const id = blockKey(hold)
-    this.#quarantined.set(id, { ip, bits, keys, since: Date.parse(since) || 0 })
-    for (const key of keys) {
-      const left = this.#leftBy.get(key)
-      if (left === undefined) this.#leftBy.set(key, new Set([id]))
-      else left.add(id)
-    }
+    this.#quarantined.set(id, { ip, bits, keys, left, since: Date.parse(since) || 0, until })
+    for (const key of keys) addTo(this.#leftBy, key, id)
+    addTo(this.#leftByNamespace, left, id)
   }
 
   #dropQuarantined(block: Block): QuarantinedBlock | undefined {
     const id = blockKey(block)
     const quarantined = this.#quarantined.get(id)
     this.#quarantined.delete(id)
-    for (const key of quarantined?.keys ?? []) {
-      const left = this.#leftBy.get(key)
-      left?.delete(id)
-      if (left?.size === 0) this.#leftBy.delete(key)
-    }
+    if (quarantined === undefined) return undefined
+    for (const key of quarantined.keys) removeFrom(this.#leftBy, key, id)
+    removeFrom(this.#leftByNamespace, quarantined.left, id)
     return quarantined
   }
 }
 
+function addTo(sets: Map<string, Set<string>>, key: string, id: string): void {
+  const set = sets.get(key)
+  if (set === undefined) sets.set(key, new Set([id]))
+  else set.add(id)
+}
+
+function removeFrom(sets: Map<string, Set<string>>, key: string, id: string): void {
+  const set = sets.get(key)
+  set?.delete(id)
+  if (set?.size === 0) sets.delete(key)
+}
+
+// No name has a blank in it.
+const leftKey = ({ identity, family }: CountedPool, namespace: string): string =>
+  `${family} ${identityKey(identity)} ${namespace}`
+
+/** What of a claim says whether it is a former holder. */
+type FormerHolder = Identity & { readonly part?: string; readonly namespaceUID?: string }
+
 /**
- * By what a former holder is known again: the claim's name, and the object it served, each for its own part. Uids do not outlive
- * a re-install.
+ * By what a former holder is known again: the claim's name, and the object it served, each for its own part and in the same
+ * namespace. The uids of the two themselves do not count: they are made anew, and are to find their address again.
  */
-function affinityKeys(claim: Identity & { readonly part?: string }, owner: Identity | undefined): string[] {
-  const part = claim.part === undefined ? '' : ` ${claim.part}`
+function affinityKeys({ part = '', namespaceUID = '', ...claim }: FormerHolder, owner: Identity | undefined): string[] {
   const keys = owner === undefined ? [identityKey(claim)] : [identityKey(claim), identityKey(owner)]
-  return part === '' ? keys : keys.map(key => `${key}${part}`)
+  return part === '' && namespaceUID === '' ? keys : keys.map(key => `${key} ${part} ${namespaceUID}`)
+}
+
+/** Of a hold that does not say which namespace it was, the name counts. */
+function applicantKeys({ namespaceUID, ...claim }: FormerHolder, owner: Identity | undefined): string[] {
+  const byName = affinityKeys(claim, owner)
+  return namespaceUID === undefined ? byName : [...byName, ...affinityKeys({ ...claim, namespaceUID }, owner)]
 }
 
 /** Whether the claim, or the object it serves, had what is held here, for the same part. */
 export function wasLeftBy(
   hold: Pick<IndexedHold, 'claim' | 'owner'>,
-  claim: Identity & { readonly part?: string },
+  claim: FormerHolder,
   owner: Identity | undefined,
 ): boolean {
   const keys = new Set(affinityKeys(hold.claim, hold.owner))
-  return affinityKeys(claim, owner).some(key => keys.has(key))
+  return applicantKeys(claim, owner).some(key => keys.has(key))
 }
 
 const blockKey = ({ ip, bits }: Block): string => `${ip.family}/${bits}/${wideNumber(ip, bits)}`

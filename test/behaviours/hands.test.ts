@@ -1,8 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, anAddressFor, aPool, aPrefixPool, type ClaimDraft, ownerReferenceTo } from './builders.ts'
+import type { KubeObject } from '../../src/kube/object.ts'
+import {
+  aClaim,
+  anAddressFor,
+  anAddressPool,
+  aPool,
+  aPrefixPool,
+  type ClaimDraft,
+  ownerReferenceTo,
+} from './builders.ts'
+import { kindIn } from './definitions.ts'
 import {
   addressOf,
   aServedClaim,
+  eventsAbout,
   holdsBecome,
   holdsOf,
   isGone,
@@ -407,6 +418,106 @@ describe('A hold', () => {
     await staysUnserved(world, twin, 1_000)
   })
 })
+
+describe('Which claim a hold names', () => {
+  const others = [
+    ['name', { name: 'vm-b' }],
+    ['namespace', { namespace: 'elsewhere' }],
+    ['uid', { uid: 'another' }],
+    ['kind', { kind: 'Dream' }],
+    ['part', { part: 'eth1' }],
+  ] as const
+
+  test.each(others)('is not changed, by its %s, while the hold is held or rests', async (_, claimRef) => {
+    const world = await aWorld()
+    const pool = await world.create(aPool().with({ addressReuseGracePeriodSeconds: 300 }))
+    const claim = await aServedClaim(world, aClaim().on(pool))
+    const [hold] = await holdsOf(world, pool)
+    if (hold === undefined) throw new Error('nothing is held')
+    await expect(world.patch(hold, { spec: { claimRef } })).rejects.toThrow('claimRef')
+    await world.delete(claim)
+    await isGone(world, claim)
+    await expect(world.patch(hold, { spec: { claimRef } })).rejects.toThrow('claimRef')
+  })
+
+  test('is told by its uid: a claim of the name that it has keeps nothing from the claim it is of', async () => {
+    const world = await aWorld()
+    const pool = await world.create(anAddressPool().with({ quarantineSeconds: 300 }))
+    const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+    await world.desk.stop()
+    await replaceHold(world, pool, { name: 'vm-b' })
+    await world.desk.start()
+    const other = aClaim().named('vm-b').on(pool)
+    await aServedClaim(world, other, '10.0.1.2')
+    expect(await addressOf(world, claim)).toBe('10.0.1.1')
+    await world.always(async () => {
+      const state = (await holdsOf(world, pool)).find(({ spec }) => spec.address === '10.0.1.1')?.status.state
+      expect(state).toBe('held')
+    }, 1_000)
+  })
+
+  test('if it rests in the name of another, does not give that one what a bound claim shows', async () => {
+    const world = await aWorld()
+    const pool = await world.create(anAddressPool().with({ quarantineSeconds: 300 }))
+    const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+    await world.desk.stop()
+    const now = new Date(world.clock.now()).toISOString()
+    const until = new Date(world.clock.now() + 300_000).toISOString()
+    await replaceHold(world, pool, { name: 'vm-b', uid: 'another' }, { state: 'quarantined', since: now, until })
+    await world.desk.start()
+    const other = aClaim().named('vm-b').on(pool)
+    await aServedClaim(world, other, '10.0.1.2')
+    await saysWhy(world, claim, 'AllocationFailed', 'was released by claim vm-b and rests')
+    expect((await report(world, claim)).spec.address).toBe('10.0.1.1')
+  })
+
+  test('if it is a claim that never was, does not keep the claim that shows the address from its hold', async () => {
+    const world = await aWorld({ define: all => all.map(withoutRules) })
+    const pool = await world.create(anAddressPool())
+    const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+    const [edited] = await holdsOf(world, pool)
+    if (edited !== undefined) await world.patch(edited, { spec: { claimRef: { name: 'vm-b', uid: 'another' } } })
+    await world.eventually(async () => {
+      const [hold] = await holdsOf(world, pool)
+      expect(hold?.spec.claimRef.uid).toBe(claim.metadata.uid)
+    })
+    await isServed(world, claim, '10.0.1.1')
+  })
+
+  test('if it is an earlier one of the name, is not told to the claim as if that were itself', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+    await world.desk.stop()
+    await replaceHold(world, pool, { uid: 'another' })
+    const hold = (await holdsOf(world, pool))[0]
+    // The hold is not put to rest: what the claim says meanwhile is to be seen.
+    world.desk.forbid(({ method, path }) => method === 'PATCH' && path.includes(hold?.metadata.name ?? '?'))
+    await world.desk.start()
+    await saysWhy(world, claim, 'AllocationFailed', /is held by an earlier claim of this name/)
+    expect(await eventsAbout(world, claim.metadata.uid ?? '')).not.toContainEqual(
+      expect.objectContaining({ reason: 'AddressContested' }),
+    )
+  })
+})
+
+/** The definition of holds as it would be if it let users do what they like. */
+function withoutRules(definition: KubeObject): KubeObject {
+  if (kindIn(definition) !== 'Hold') return definition
+  const text = JSON.stringify(definition, (key, value) => (key === 'x-kubernetes-validations' ? undefined : value))
+  return JSON.parse(text) as KubeObject
+}
+
+/** The one hold of the pool, as a user could have left it where no definition kept that user from it. */
+async function replaceHold(world: World, pool: Stored, claimRef: object, status?: object): Promise<void> {
+  const [hold] = await holdsOf(world, pool)
+  if (hold === undefined) throw new Error('nothing is held')
+  const other = likeHold(hold, hold.spec.address, claimRef)
+  await world.patch(hold, { metadata: { finalizers: null } })
+  await world.delete(hold)
+  await isGone(world, hold)
+  await world.create({ ...other, ...(status && { status }) })
+}
 
 /** Another hold like this one, on another address. */
 function likeHold(hold: Stored | undefined, address: string, claim: object = {}): Stored {

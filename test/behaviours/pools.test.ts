@@ -309,6 +309,26 @@ describe('A claim that asks for an address', () => {
   })
 })
 
+describe('A pool whose gateway is changed', () => {
+  test.each([
+    ['of a namespace', anAddressPool],
+    ['of the cluster', aClusterAddressPool],
+    ['of the in-cluster provider', aPool],
+  ])('gives the former one, of a pool %s, to no claim while a holder is told it', async (_, pool) => {
+    const world = await aWorld()
+    const made = await world.create(pool().withAddresses('10.0.1.0/29').withPrefix(29).withGateway('10.0.1.1'))
+    const first = await aServedClaim(world, aClaim().on(made), '10.0.1.2')
+    await world.patch(made, { spec: { gateway: '10.0.1.6' } })
+    const next = await aServedClaim(world, aClaim().on(made), '10.0.1.3')
+    expect((await world.report(next))?.spec.gateway).toBe('10.0.1.6')
+    const wish = aClaim().on(made).asking('10.0.1.1')
+    await world.create(wish)
+    await saysWhy(world, wish, 'AllocationFailed', '10.0.1.1')
+    await world.delete(first)
+    await isServed(world, wish, '10.0.1.1')
+  })
+})
+
 describe('A pool that keeps addresses for named claims', () => {
   const keeping = () => anAddressPool().with({ preAllocations: { database: '10.0.1.5' } })
 
@@ -338,6 +358,14 @@ describe('A pool that keeps addresses for named claims', () => {
     const claim = aClaim().named('database').on(pool)
     await world.create(claim)
     await saysWhy(world, claim, 'AllocationFailed', '10.9.9.9 is not among the addresses')
+  })
+
+  test('of the cluster keeps them by namespace and name, and a plain name is no claim of any namespace', async () => {
+    const world = await aWorld()
+    const preAllocations = { database: '10.0.1.5', [`${world.home}/queue`]: '10.0.1.6' }
+    const pool = await world.create(aClusterAddressPool().withAddresses('10.0.1.5-10.0.1.7').with({ preAllocations }))
+    await aServedClaim(world, aClaim().named('database').on(pool), '10.0.1.7')
+    await aServedClaim(world, aClaim().named('queue').on(pool), '10.0.1.6')
   })
 
   test('goes although no claim came for what it keeps', async () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { aClaim, aGlobalPrefixPool, anAddressFor, aPrefixPool, type PoolDraft } from './builders.ts'
-import { aServedClaim, isGone, reportIsGone, saysWhy } from './promises.ts'
+import { aServedClaim, isGone, readyOf, reportIsGone, saysWhy } from './promises.ts'
 import { aWorld } from './world.ts'
 
 const bothKinds: readonly (readonly [string, (...prefixes: string[]) => PoolDraft])[] = [
@@ -16,6 +16,16 @@ describe.each(bothKinds)('A claim on %s', (_, pool) => {
       const claim = await aServedClaim(world, aClaim().on(listed), address)
       expect((await world.report(claim))?.spec).toMatchObject({ address, prefix: 64, gateway: 'fd10::1' })
     }
+  })
+
+  test('is told its prefix with its length', async () => {
+    const world = await aWorld()
+    const listed = await world.create(pool('fd00::/63'))
+    const claim = await aServedClaim(world, aClaim().on(listed), 'fd00::')
+    expect(readyOf(claim)?.message).toBe('fd00::/64 is allocated')
+    const wish = aClaim().on(listed).asking('fd00::')
+    await world.create(wish)
+    await saysWhy(world, wish, 'AllocationFailed', /^fd00::\/64 is held by claim/)
   })
 
   test('gets the lowest one of several sources', async () => {

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parseAllDocuments } from 'yaml'
 import { parseHold, toHoldObject } from '../../src/api/hold.ts'
+import { toQuarantinePatch } from '../../src/api/lock.ts'
 import { parseMACHold, toMACHoldObject } from '../../src/api/mac-hold.ts'
 import { toPool } from '../../src/api/to-pool.ts'
 import { checkCRD, warnAboutCRD } from '../../src/apiserver/crd/check.ts'
@@ -85,6 +86,11 @@ const badSpecs: readonly (readonly [kind: string, spec: Record<string, unknown>,
   ),
   ['AddressPool', { addresses: ['10.0.0.1'], prefix: 24, strategy: 'best' }, 'Unsupported value: "best"'],
   ['AddressPool', { addresses: ['10.0.0.1'], prefix: 24, space: '-a' }, 'spec.space'],
+  [
+    'AddressPool',
+    { addresses: ['10.0.0.1'], prefix: 24, quarantineSeconds: 2_592_001 },
+    'less than or equal to 2592000',
+  ],
   ['ClusterAddressPool', { addresses: ['10.0.0.1'], prefix: 24, space: 'team-a/blue' }, 'spec.space'],
   ['AddressPool', { addresses: ['10.0.0.1'], prefix: 24, draining: ['fd00::/64'] }, 'draining addresses are of mixed'],
   ['AddressPool', { addresses: ['10.0.0.1'], prefix: 24, preAllocations: { a: 'fd00::1' } }, 'pre-allocated addresses'],
@@ -112,6 +118,18 @@ const otherNames = [
   'ip6-fd00-0-0-0-0-0-0-9-0',
   'ip6-0-0-0-0-0-fffe-a00-9',
 ]
+
+/** Each is another claim than the one that the holds of these tests name. */
+const otherClaims = {
+  group: { apiGroup: 'example.org' },
+  kind: { kind: 'Dream' },
+  namespace: { namespace: 'elsewhere' },
+  name: { name: 'vm-b' },
+  uid: { uid: 'another' },
+  part: { part: 'eth1' },
+  Cluster: { clusterName: 'another' },
+  'uid of the namespace': { namespaceUID: 'another' },
+}
 
 const mergePatch = 'application/merge-patch+json'
 
@@ -194,6 +212,25 @@ describe('the kinds we define', () => {
     expect(await change({ ...prefixes, spec: lengths }, longer)).toContain('allocationPrefixLength is immutable')
     expect(await change(aHold('10.0.0.9'), { spec: { address: '10.0.0.10' } })).toContain('never change')
   })
+
+  test.each(Object.entries(otherClaims))(
+    'a hold of either kind names one claim, by its %s too, until it rests and is taken again',
+    async (_, claimRef) => {
+      const world = await aWorldWithKinds()
+      for (const hold of [aHold('10.0.0.9'), aMACHold('blue')]) {
+        const path = `${pathOf(hold)}/${hold.metadata.name}`
+        const patch = async (body: object) => (await world.admin.request('PATCH', path, body, mergePatch)).code
+        await world.admin.request('POST', pathOf(hold), hold)
+        const resting = toQuarantinePatch('2030-01-01T00:00:00Z', '2030-01-02T00:00:00Z')
+        expect(await patch({ spec: { claimRef } })).toBe(422)
+        expect(await patch({ spec: { claimRef }, ...resting })).toBe(422)
+        expect(await patch(resting)).toBe(200)
+        expect(await patch({ spec: { claimRef } })).toBe(422)
+        const status = { state: 'held', since: '2030-01-01T00:00:00Z', until: null }
+        expect(await patch({ spec: { claimRef }, status })).toBe(200)
+      }
+    },
+  )
 
   test.each(['10.0.0.9', 'fd00::9', '::ffff:10.0.0.9'])(
     'the hold of %s is accepted as the ledger writes it, and under no other name',

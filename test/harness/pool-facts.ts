@@ -13,6 +13,8 @@ export const nothing: PoolFacts = {
   heldOf: () => [],
   claimsOf: () => [],
   isHeld: () => false,
+  holderAt: () => undefined,
+  toldOf: () => [],
   pools: () => [],
   whySpaceRefused: () => undefined,
 }

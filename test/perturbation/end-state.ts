@@ -11,6 +11,7 @@ import { choiceOf, isLeaving, keyOf, type Observer, partsOf, type Stored } from 
 
 const timesAndVersions = new Set([
   'uid',
+  'namespaceUID',
   'resourceVersion',
   'creationTimestamp',
   'deletionTimestamp',

@@ -7,10 +7,9 @@
 //          twice, late, on an old view, beside another process, or be cut between any two writes.
 
 import { askAllHoldsOf } from '../../src/controllers/office/hold/of-claim.ts'
-import { restSecondsOfSource } from '../../src/controllers/office/hold/quarantine.ts'
 import type { AnyHold } from '../../src/controllers/office/hold/steps.ts'
 import { letGo, takeAll } from '../../src/controllers/office/hold/take-all.ts'
-import { isOfferOutdated } from '../../src/controllers/office/offer.ts'
+import { isNamespaceOutdated, isOfferOutdated } from '../../src/controllers/office/offer.ts'
 import { isInScope, type Scope } from '../../src/controllers/office/scope.ts'
 import { type ClaimPass, settled } from '../../src/controllers/office/waiting.ts'
 import { isMalformed } from '../../src/ip/malformed.ts'
@@ -74,13 +73,13 @@ async function giveBack(
   refusal: Refusal,
   world: ToyWorld,
 ): Promise<PassResult> {
-  const { recentRefusals, clock, sources } = world
+  const { recentRefusals, clock } = world
   const word = `${berth.metadata.uid} gives back`
   const patienceMs = recentRefusals.msUntil(word, clock.monotonicMs())
   if (patienceMs > 0) return requeueAfter(patienceMs)
   await tellGivesBack(world, berth, refusal)
   recentRefusals.add(word, clock.monotonicMs())
-  await letGo(world, left, restSecondsOfSource(sources, berth.network))
+  await letGo(world, left)
   return done()
 }
 
@@ -93,7 +92,9 @@ async function bind(
   const own = [berthNamed(keyOfBerth(berth))] as const
   const isNew = berth.choice === undefined && parts.some(({ how }) => how !== 'found')
   if (isNew && (await isOfferOutdated(metadata.namespace, pools, world))) return settled(requeue())
-  const taken = await takeAll(world, parts, { own, restSeconds: restSecondsOfSource(world.sources, network) })
+  const isRegained = parts.some(({ how }) => how === 'regain')
+  if (isRegained && (await isNamespaceOutdated(metadata.namespace, world))) return settled(requeue())
+  const taken = await takeAll(world, parts, { own })
   if (taken.kind === 'lost') {
     world.note({ what: 'lost race', claim: metadata, pool: network })
     return settled(requeue())

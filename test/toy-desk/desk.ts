@@ -77,7 +77,7 @@ function openToy(office: Office, domain: Domain, caches: Caches, seen: readonly 
   caches.berths.subscribe(({ old, new: next }) => {
     if (caches.berths.hasSynced) binding.mark(keyOf((next ?? old) as NonNullable<typeof next>))
   })
-  onHoldsOf(caches, berths, berth => binding.mark(berth))
+  onHoldsOf(caches, ledger, berths, berth => binding.mark(berth))
   office.addClaimKind({
     kind: berths,
     cache: caches.berths,

@@ -39,7 +39,10 @@ export function observe(berth: Berth, isInScope: boolean, { caches, ledger, sour
     isLive: false,
     isInScope,
     applicant: {
-      claim: { apiGroup: toyGroup, kind: berths.kind, namespace, name, uid },
+      claim: {
+        ...{ apiGroup: toyGroup, kind: berths.kind, namespace, name, uid },
+        ...(home?.metadata.uid !== undefined && { namespaceUID: home.metadata.uid }),
+      },
       owner: undefined,
       namespaceLabels: home && (home.metadata.labels ?? {}),
       random: random(),

@@ -25,6 +25,7 @@ import {
 import { parseIP, toIPText } from '../../src/ip/address.ts'
 import { parseMAC } from '../../src/ip/mac.ts'
 import { isMalformed } from '../../src/ip/malformed.ts'
+import { keysOfKept } from '../../src/ipam/choose.ts'
 import { poolText, type Refusal, refuse } from '../../src/ipam/refusal.ts'
 import { isKeptByOthers } from '../../src/kube/finalizers.ts'
 import type { Seen } from './observe.ts'
@@ -88,7 +89,7 @@ function asksOf({ mac, wishes, metadata }: Berth, pools: readonly Pool[]): PartA
     part: `v${pool.family}`,
     pool,
     requested: wishes.find(wish => wish.includes(':') === (pool.family === 6)),
-    keptFor: [`${metadata.namespace}/${metadata.name}`, metadata.name],
+    keptFor: keysOfKept(pool, metadata),
   }))
   asks.sort((one, other) => (one.part < other.part ? -1 : 1))
   const [first] = pools

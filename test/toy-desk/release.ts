@@ -4,7 +4,7 @@
 //          is missed is a stray, and is put to rest by the office.
 
 import { askAllHoldsOf } from '../../src/controllers/office/hold/of-claim.ts'
-import { restSecondsOfSource } from '../../src/controllers/office/hold/quarantine.ts'
+import { restSecondsOf } from '../../src/controllers/office/hold/quarantine.ts'
 import { type AnyHold, quarantineHold } from '../../src/controllers/office/hold/steps.ts'
 import { isMalformed } from '../../src/ip/malformed.ts'
 import { done, type PassResult } from '../../src/runtime/reconciler.ts'
@@ -15,7 +15,7 @@ import type { ToyWorld } from './world.ts'
 export async function releaseBerth(seen: Seen, world: ToyWorld): Promise<PassResult> {
   const { berth } = seen
   for (const hold of await holdsToRest(seen, world)) {
-    if (hold.state === 'held') await quarantineHold(world, hold, restSecondsOfSource(world.sources, hold.pool))
+    if (hold.state === 'held') await quarantineHold(world, hold, restSecondsOf(hold, world))
   }
   await unguard(world, berth)
   world.note({ what: 'released', claim: berth.metadata, pool: berth.network })

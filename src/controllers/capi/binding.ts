@@ -15,7 +15,7 @@ import { identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, toIPText } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import type { Refusal } from '../../ipam/refusal.ts'
+import { blockText, type Refusal } from '../../ipam/refusal.ts'
 import type { Cache } from '../../kube/cache.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
 import { refresh } from '../../kube/refresh.ts'
@@ -26,7 +26,7 @@ import type { Decision } from '../office/journal.ts'
 import { readable } from '../office/kept.ts'
 import { holds as holdKind } from '../office/kinds.ts'
 import { needOf } from '../office/need.ts'
-import { isOfferOutdated } from '../office/offer.ts'
+import { isNamespaceOutdated, isOfferOutdated } from '../office/offer.ts'
 import { holdOf } from '../office/parsed.ts'
 import { isInScope, type Scope } from '../office/scope.ts'
 import { type ClaimPass, settled, type Waits } from '../office/waiting.ts'
@@ -128,7 +128,7 @@ async function bind(
     ip,
     bits: pool.bits,
     pool: pool.identity,
-    claim: claimReference(claim),
+    claim: claimReference(claim, seen.namespaceUID),
     owner: ownerOf(claim),
   }
   switch (by.how) {
@@ -144,6 +144,7 @@ async function bind(
       break
     }
     case 'regain':
+      if (await isNamespaceOutdated(claim.metadata.namespace, world)) return settled(requeue())
       await regainHold(world, by.hold, spec)
       break
     case 'found':
@@ -226,7 +227,7 @@ async function report(
     if (!shows(found, { ip, bits: pool.bits }) || !isSamePool(found, claim)) {
       // What wakes it is a change of either of the two.
       return refuse(
-        { refusal: reportShowsOther(found, address), wants: { ip, bits: pool.bits } },
+        { refusal: reportShowsOther(found, blockText({ ip, bits: pool.bits })), wants: { ip, bits: pool.bits } },
         { ...seen, claim },
         world,
       )
@@ -236,7 +237,7 @@ async function report(
       note('adopted')
     }
   }
-  await writeAllocated(world, claim, address)
+  await writeAllocated(world, claim, { ip, bits: pool.bits })
   if (!saysReady(claim)) note('bound')
   else if (known !== undefined) note('restored')
   return settled()

@@ -29,7 +29,7 @@ import { Moved } from './moved.ts'
 import { standsBy } from './ownership.ts'
 import { claimOf } from './parsed.ts'
 import { capiPermissions } from './permissions.ts'
-import { followShown } from './shown.ts'
+import { followShown, followSubnets } from './shown.ts'
 import { recordedBefore } from './status.ts'
 import { capiWebhooks } from './webhooks/webhooks.ts'
 import { type Caches, type CapiWorld, createCaches, poolKeyOf } from './world.ts'
@@ -57,6 +57,7 @@ type Kept = Omit<CapiWorld, 'note'>
 function seeCapi(office: Office): DeskInView {
   const caches = createCaches(office.isFrozen, office.views)
   followShown({ ...caches, sources: office.sources }, office.ledger)
+  followSubnets(caches, office.gateways)
   const seen = [office.see(claims, caches.claims), office.see(reports, caches.reports)]
   return {
     facts: () => capiFacts(caches),
@@ -100,7 +101,7 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
   caches.clusters.subscribe(change => {
     for (const claim of caches.claims.byIndex('cluster', change.key)) binding.mark(keyOf(claim))
   })
-  onHoldsOf(caches, claims, key => binding.mark(key))
+  onHoldsOf(caches, ledger, claims, key => binding.mark(key))
   sources.subscribe(change => onPool(world, change, binding))
   office.addClaimKind({ kind: claims, cache: caches.claims, standsBy })
   for (const kind of seen) kind.neededBy(domain)

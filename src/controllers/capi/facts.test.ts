@@ -7,6 +7,7 @@ import { toHoldObject } from '../../api/hold.ts'
 import { choiceAnnotation } from '../../api/names.ts'
 import { parseIP } from '../../ip/address.ts'
 import type { KubeObject } from '../../kube/object.ts'
+import { Gateways } from '../office/gateways.ts'
 import { Ledger } from '../office/ledger.ts'
 import { poolFacts } from '../office/pool-facts.ts'
 import { Sources } from '../office/sources.ts'
@@ -50,6 +51,7 @@ describe('a request that was made up', () => {
   const caches = createCaches()
   const sources = new Sources(caches)
   const ledger = new Ledger()
+  const gateways = new Gateways(sources, ledger)
   const pool = poolCacheOf(caches, { kind: 'AddressPool', group: 'mooring.dev' })
   caches.claims.put(aClaim('c-1', '172.20.5.7') as KubeObject)
   caches.reports.put(aReport)
@@ -66,7 +68,7 @@ describe('a request that was made up', () => {
     if (path.includes('choice')) {
       return JSON.stringify(await ask(body, { webhook: webhook(capiWebhooks, path), facts: () => capiFacts(caches) }))
     }
-    const facts = () => poolFacts({ views: caches, ledger, sources, hasSeenAll: () => true })
+    const facts = () => poolFacts({ views: caches, ledger, sources, gateways, hasSeenAll: () => true })
     return JSON.stringify(await ask(body, { webhook: webhook(poolWebhooks, path), facts }))
   }
   const choicePath = '/validate-mooring-dev-ipaddressclaim-choice'

@@ -8,11 +8,12 @@ import type { Identity } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import type { IP } from '../../ip/address.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
-import { type Choice, choose } from '../../ipam/choose.ts'
+import { type Choice, choose, keysOfKept } from '../../ipam/choose.ts'
 import type { Refusal } from '../../ipam/refusal.ts'
+import { keyOfRef } from '../../kube/object.ts'
 import { isDisputed } from '../office/disputes.ts'
 import { readable } from '../office/kept.ts'
-import { holdsOfClaim, readPool } from '../office/views.ts'
+import { holdsOfClaim, namespaceUIDOf, readPool } from '../office/views.ts'
 import { ownerOf } from './ownership.ts'
 import { clusterOf, reportOf } from './parsed.ts'
 import { isBound, ownOf, reportNamed } from './shown.ts'
@@ -24,6 +25,8 @@ export type ClusterState = 'none' | 'running' | 'paused' | 'missing'
 export interface Seen {
   readonly claim: IPAddressClaim
   readonly identity: Identity
+  /** Of the claim's namespace; undefined while that is not known. */
+  readonly namespaceUID: string | undefined
   readonly cluster: ClusterState
   readonly pool: Pool | Malformed | undefined
   /** Why the pool gives nothing new on account of its space. */
@@ -58,6 +61,7 @@ export function observe(claim: IPAddressClaim, identity: Identity, isInScope: bo
   return {
     claim,
     identity,
+    namespaceUID: namespaceUIDOf(caches, namespace),
     cluster: clusterStateOf(caches, claim),
     pool,
     spaceRefusal: pool === undefined || isMalformed(pool) ? undefined : world.sources.whySpaceRefused(pool),
@@ -77,11 +81,12 @@ function ledgerSeenBy(claim: IPAddressClaim, { ledger, caches, random }: World):
     choose(pool) {
       const namespace = caches.namespaces.get(claim.metadata.namespace)
       return choose(pool, ledger.indexOf(pool.space), {
-        claim: claimReference(claim),
+        claim: claimReference(claim, namespace?.metadata.uid),
         namespaceLabels: namespace && (namespace.metadata.labels ?? {}),
         owner: ownerOf(claim),
-        keptFor: [keyOfClaim(claim), claim.metadata.name],
+        keptFor: keysOfKept(pool, claim.metadata),
         requested: claim.requested,
+        isShown: ip => isDisputedFor(claim, pool, ip, ledger.holdAt(pool.space, ip), { ledger, caches }),
         random: random(),
       })
     },
@@ -98,7 +103,8 @@ export function isDisputedFor(
   const key = keyOfClaim(claim)
   const isHeld = hold?.claim.uid === claim.metadata.uid && hold.state === 'held' && claim.addressName !== ''
   const isReported = () => ledger.isShownBy(reportNamed(key), 'report', space, ip) && isBound(caches, key)
-  return isDisputed(ledger, space, ip, { own: ownOf(key), isProven: isHeld || isReported() })
+  const former = hold?.state === 'quarantined' ? ownOf(keyOfRef(hold.claim)) : []
+  return isDisputed(ledger, space, ip, { own: ownOf(key), isProven: isHeld || isReported(), former })
 }
 
 function clusterStateOf({ clusters }: Pick<Caches, 'clusters'>, claim: IPAddressClaim): ClusterState {

@@ -89,6 +89,7 @@ function seen(parts: Partial<Omit<Seen, 'ledger'>> & { held?: Hold; isDisputed?:
   return {
     claim: aClaim(),
     identity,
+    namespaceUID: 'n-1',
     cluster: 'none',
     pool: aPool(),
     spaceRefusal: undefined,

@@ -22,7 +22,7 @@ import type { Pool } from '../../api/pool.ts'
 import { type IP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import { poolMalformed, poolNotFound, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
+import { blockText, poolMalformed, poolNotFound, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { type Block, wasLeftBy } from '../../ipam/space-index.ts'
 import { isKeptByOthers } from '../../kube/finalizers.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
@@ -144,9 +144,11 @@ function readable(text: string): IP | 'unreadable' {
 function bindTo(seen: Seen, pool: Pool, ip: IP): Plan {
   const { claim, ledger } = seen
   if (ip.family !== pool.family) return { kind: 'refuse', refusal: wrongFamily(toIPText(ip)) }
+  const text = blockText({ ip, bits: pool.bits })
   const hold = ledger.holdAt(pool, ip)
-  if ((hold === undefined || claim.choice === undefined) && ledger.isDisputed(pool, ip, hold)) {
-    return { kind: 'refuse', refusal: shownByAnother(toIPText(ip)), wants: { ip, bits: pool.bits } }
+  const isHeld = hold?.state === 'held'
+  if ((!isHeld || claim.choice === undefined) && ledger.isDisputed(pool, ip, hold)) {
+    return { kind: 'refuse', refusal: shownByAnother(text), wants: { ip, bits: pool.bits } }
   }
   if (hold === undefined && seen.spaceRefusal !== undefined) return { kind: 'refuse', refusal: seen.spaceRefusal }
   if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'arrive' } }
@@ -156,9 +158,15 @@ function bindTo(seen: Seen, pool: Pool, ip: IP): Plan {
     if (isComplete(seen, hold)) return { kind: 'keep' }
     return { kind: 'bind', pool, ip, by: { how: 'chosen', hold } }
   }
-  if (hold.state === 'quarantined' && wasLeftBy(hold, claimReference(claim), ownerOf(claim)))
+  if (hold.state === 'quarantined' && isFormerHolder(seen, hold))
     return { kind: 'bind', pool, ip, by: { how: 'regain', hold } }
-  return { kind: 'refuse', refusal: heldByAnother(toIPText(ip), hold, claim), held: hold, wants: hold }
+  return { kind: 'refuse', refusal: heldByAnother(text, hold, claim), held: hold, wants: hold }
+}
+
+/** Its own uid is there where a user has edited the rest of the hold. */
+function isFormerHolder({ claim, namespaceUID }: Seen, hold: Hold): boolean {
+  if (hold.claim.uid === claim.metadata.uid) return true
+  return wasLeftBy(hold, claimReference(claim, namespaceUID), ownerOf(claim))
 }
 
 /** Of an address that it asked for and another claim has, the refusal says what its author may know. */
@@ -169,7 +177,7 @@ function refuseWish({ claim, ledger }: Seen, pool: Pool, refusal: Refusal): Plan
   const hold = ledger.holdAt(pool, ip)
   const isTaken = refusal.reason === 'AddressInUse' || refusal.reason === 'AddressQuarantined'
   if (!isTaken || hold === undefined) return { kind: 'refuse', refusal, wants }
-  return { kind: 'refuse', refusal: wishHeldByAnother(toIPText(ip), refusal.reason, hold, claim), wants }
+  return { kind: 'refuse', refusal: wishHeldByAnother(blockText(wants), refusal.reason, hold, claim), wants }
 }
 
 function isComplete({ claim, report }: Seen, block: Block): boolean {

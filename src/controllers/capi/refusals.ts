@@ -19,8 +19,16 @@ export function wishHeldByAnother(address: string, reason: RefusalReason, hold: 
 }
 
 function holdText({ state, claim: holder }: Hold, { metadata }: IPAddressClaim): string {
-  const other = holder.namespace === metadata.namespace ? `claim ${holder.name}` : 'another claim'
+  const other = otherText(holder, metadata)
   return state === 'quarantined' ? `was released by ${other} and rests` : `is held by ${other}`
+}
+
+/** A claim is not told about itself: of its own name only an earlier one can be meant, which had another uid. */
+function otherText(holder: Hold['claim'], { namespace, name }: IPAddressClaim['metadata']): string {
+  if (holder.namespace !== namespace) return 'another claim'
+  return holder.name === name && holder.kind === 'IPAddressClaim'
+    ? 'an earlier claim of this name'
+    : `claim ${holder.name}`
 }
 
 function givenWhenFree({ state, until }: Hold): string {

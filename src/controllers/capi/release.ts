@@ -28,9 +28,9 @@ import { type CapiWorld, keyOfClaim } from './world.ts'
 export async function releaseClaim(seen: Seen, pool: Pool | undefined, world: CapiWorld): Promise<PassResult> {
   const { claim } = seen
   const held = await holdsToRest(seen, world)
-  await releaseReport(claim, pool, held, world)
+  await releaseReport(seen, pool, held, world)
   // Its end is the work of hold.reclaim, which is woken by this write: at once, where there is nothing to wait for.
-  for (const hold of held) if (hold.state === 'held') await quarantineHold(world, hold, restSecondsOf(pool))
+  for (const hold of held) if (hold.state === 'held') await quarantineHold(world, hold, restSecondsOf(hold, world))
   await unguardClaim(world, claim)
   const ip = held[0]?.ip ?? parseIP(claim.choice ?? '')
   world.note({
@@ -52,7 +52,7 @@ async function holdsToRest({ claim, holds }: Seen, world: CapiWorld): Promise<re
 }
 
 async function releaseReport(
-  claim: IPAddressClaim,
+  { claim, namespaceUID }: Seen,
   pool: Pool | undefined,
   held: readonly Hold[],
   world: CapiWorld,
@@ -74,10 +74,10 @@ async function releaseReport(
       ip: firstIP({ ip, bits: pool.bits }),
       bits: pool.bits,
       pool: pool.identity,
-      claim: claimReference(claim),
+      claim: claimReference(claim, namespaceUID),
       owner: undefined,
     }
-    await parkHold(world, spec, restSecondsOf(pool))
+    await parkHold(world, spec, restSecondsOf(spec, world))
     world.note({ what: 'parked', claim: claim.metadata, pool: pool.identity, space: spec.space, ip: spec.ip })
   }
   await removeReport(world, report)

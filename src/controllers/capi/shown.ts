@@ -8,6 +8,7 @@ import { bitsOf, parseIP } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
+import type { Gateways } from '../office/gateways.ts'
 import { readable } from '../office/kept.ts'
 import type { Ledger, Showing, ShownBy } from '../office/ledger.ts'
 import type { Sources } from '../office/sources.ts'
@@ -36,6 +37,20 @@ export function followShown(seen: Seen, ledger: Ledger): void {
     if (pool === undefined || !isChanged) return
     for (const object of reports.byIndex('pool', key)) showReport(seen, ledger, keyOf(object), object)
     for (const object of claims.byIndex('pool', key)) showChoice(seen, ledger, keyOf(object), object)
+  })
+}
+
+/** What holders of a pool are told beside their address. */
+export function followSubnets({ reports }: Pick<Caches, 'reports'>, gateways: Pick<Gateways, 'tell'>): void {
+  const tell = (object: KubeObject | undefined, change: 1 | -1) => {
+    const report = readable(object, reportOf)
+    const pool = report && poolOfReport(report)
+    if (report?.prefix === undefined || pool === undefined) return
+    gateways.tell(pool, { prefix: report.prefix, gateway: report.gateway }, change)
+  }
+  reports.subscribe(({ old, new: next }) => {
+    tell(next, 1)
+    tell(old, -1)
   })
 }
 

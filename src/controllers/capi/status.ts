@@ -6,9 +6,9 @@ import type { Hold } from '../../api/hold.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { claimReasons, pausedAnnotation, readyCondition } from '../../api/names.ts'
 import type { Identity } from '../../api/object.ts'
-import { toIPText } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import { poolText, type Refusal, type RefusalReason } from '../../ipam/refusal.ts'
+import { blockText, poolText, type Refusal, type RefusalReason } from '../../ipam/refusal.ts'
+import type { Block } from '../../ipam/space-index.ts'
 import { timestamp } from '../../kube/timestamp.ts'
 import { done, type PassResult, requeueAfter } from '../../runtime/reconciler.ts'
 import type { Seen } from './observe.ts'
@@ -17,8 +17,8 @@ import { writeStatus } from './steps.ts'
 import { type CapiWorld, keyOfClaim } from './world.ts'
 
 /** T7: the claim's status names its address. */
-export async function writeAllocated(world: CapiWorld, claim: IPAddressClaim, address: string): Promise<void> {
-  const message = `${address} is allocated`
+export async function writeAllocated(world: CapiWorld, claim: IPAddressClaim, block: Block): Promise<void> {
+  const message = `${blockText(block)} is allocated`
   const isNew = await writeReady(world, claim, 'True', claimReasons.allocated, message, claim.metadata.name)
   if (isNew) recordEvent(world, claim, 'Normal', claimReasons.allocated, message)
 }
@@ -58,9 +58,10 @@ export async function writeRefusal(
 function recordContest({ caches, recorder }: CapiWorld, { metadata }: IPAddressClaim, held: Hold): void {
   const { namespace, name } = held.claim
   const about = caches.claims.get(`${namespace}/${name}`)
-  if (about === undefined) return
+  // It is gone, or what has its name now is the claim that waits.
+  if (about === undefined || about.metadata.uid !== held.claim.uid) return
   const other = metadata.namespace === namespace ? `claim ${metadata.name}` : 'a claim of another namespace'
-  const note = `${other} says that ${toIPText(held.ip)} is its own, and waits for it: delete the one that is wrong`
+  const note = `${other} says that ${blockText(held)} is its own, and waits for it: delete the one that is wrong`
   recorder.event({ about, type: 'Warning', reason: 'AddressContested', action: 'Bind', note })
 }
 
@@ -83,6 +84,7 @@ const conditionFor: Readonly<Record<RefusalReason, RefusalCondition>> = {
   PoolPaused: waits(poolNotReady),
   NamespaceNotAllowed: waits(failed),
   QuotaReached: waits(failed),
+  RestQuotaReached: waits(failed),
   PoolExhausted: waits(poolExhausted),
   NotAnAddress: isWrong,
   NotCanonical: isWrong,

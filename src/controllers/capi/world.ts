@@ -32,7 +32,7 @@ export interface CapiWorld {
   readonly recorder: Pick<Recorder, 'event'>
   readonly caches: Caches
   readonly ledger: Ledger
-  readonly sources: Pick<Sources, 'whySpaceRefused'>
+  readonly sources: Pick<Sources, 'whySpaceRefused' | 'poolsOf' | 'poolsIn'>
   /** Refusals written of late. */
   readonly recentRefusals: RecentRefusals
   readonly moved: Pick<Moved, 'isLeaving'>

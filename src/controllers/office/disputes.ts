@@ -11,16 +11,20 @@ export interface Party {
   readonly own: readonly ShownBy[]
   /** It is bound, and has a hold or a report to prove it. */
   readonly isProven: boolean
+  /** The objects of the claim that the address rests from: what they show on their way out is no use of it. */
+  readonly former?: readonly ShownBy[]
 }
 
 export function isDisputed(
   ledger: Pick<Ledger, 'shownAt' | 'isBound'>,
   space: string,
   ip: IP,
-  { own, isProven }: Party,
+  { own, isProven, former = [] }: Party,
 ): boolean {
   if (isProven) return isBoundToAnother(ledger, space, ip, own)
-  return othersAt(ledger, space, ip, own).length > 0
+  return othersAt(ledger, space, ip, own).some(
+    ({ as, by }) => !former.some(one => isSameShower(one, by)) || (as === 'report' && ledger.isBound(by)),
+  )
 }
 
 /** Whether a reader, following some other claim to its report, finds this address. */

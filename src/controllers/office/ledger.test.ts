@@ -51,7 +51,7 @@ describe('the ledger publishes', () => {
     ledger.putHold(aHold('quarantined', other))
     changes()
     ledger.putHold(aHold())
-    expect(changes()).toEqual(['servers', 'vms'])
+    expect(changes()).toEqual(['servers freed', 'vms'])
   })
 
   test('what a claim shows for each of its parts, by itself', () => {

@@ -91,6 +91,14 @@ export class Ledger {
     return this.#places.get(holdName(space, ip))?.hold
   }
 
+  /** The holds of a space that are in quarantine. */
+  *restingIn(space: string): Generator<Hold, void, undefined> {
+    for (const { ip } of this.indexOf(space).resting()) {
+      const hold = this.holdAt(space, ip)
+      if (hold !== undefined) yield hold
+    }
+  }
+
   /** Everything that shows the address; a pass that is only about to take it does not count. */
   shownAt(space: string, ip: IP): Showing[] {
     const showings = this.#places.get(holdName(space, ip))?.shownBy ?? none
@@ -129,10 +137,13 @@ export class Ledger {
     const before = place.hold
     place.hold = hold
     this.#index.put(hold)
-    const isReleased = before?.state === 'held' && hold.state === 'quarantined'
+    // Or it does not rest any more, which leaves room in a quota.
+    const isReleased = before !== undefined && before.state !== hold.state
+    const freed = isReleased ? toFreed(before) : undefined
     // Out of quarantine, it may have come to another pool.
-    if (before !== undefined && identityKey(before.pool) !== identityKey(hold.pool)) this.#publish(before)
-    this.#publish(hold, isReleased ? toFreed(hold) : undefined)
+    const isMoved = before !== undefined && identityKey(before.pool) !== identityKey(hold.pool)
+    if (isMoved) this.#publish(before, freed)
+    this.#publish(hold, isMoved ? undefined : freed)
   }
 
   removeHold(name: string): void {

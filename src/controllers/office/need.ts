@@ -13,6 +13,7 @@ const helps: Readonly<Record<RefusalReason, NeedKind['kind']>> = {
   PoolPaused: 'change',
   NamespaceNotAllowed: 'change',
   QuotaReached: 'quota',
+  RestQuotaReached: 'quota',
   PoolExhausted: 'any',
   NotAnAddress: 'change',
   NotCanonical: 'change',

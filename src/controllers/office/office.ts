@@ -5,12 +5,13 @@
 //   a hold        itself
 //   a claim       the holds that name it
 //   the ledger    the pools it is about (pool/watches.ts); the claims that wait for what may be free now (waiting.ts)
-//   a pool        the claims that wait for it, if its spec changed
+//   a pool        the claims that wait for it, if its spec changed; holds that rest and were given from pools that are gone
 //   a namespace   its claims that wait: a pool may be offered to it by its labels
 //
 // A desk adds its own: its kinds and their caches, its reconcilers, and what hold.reclaim has to ask about its claims.
 
 import { identityKey } from '../../api/object.ts'
+import { isMalformed } from '../../ip/malformed.ts'
 import { capacityOf } from '../../ipam/capacity.ts'
 import { poolSetOf } from '../../ipam/pool-set.ts'
 import type { Cache } from '../../kube/cache.ts'
@@ -24,16 +25,18 @@ import { Reflector } from '../../kube/reflector.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Domain } from '../../runtime/domain.ts'
 import type { Random } from '../../runtime/random.ts'
-import { defineReconciler } from '../../runtime/reconciler.ts'
+import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { type ClaimKind, ClaimKinds } from './claim-kind.ts'
-import { followGateways } from './gateways.ts'
+import { Gateways } from './gateways.ts'
+import { isGone, type RestWorld } from './hold/quarantine.ts'
 import { isHoldSettled, reconcileHold, reconcileMACHold } from './hold/reclaim.ts'
 import { noteIn } from './journal.ts'
 import { holds, macHolds, namespaces, pools } from './kinds.ts'
 import { Ledger } from './ledger.ts'
 import { countDecisions, type DeskMetrics, measurePools, measureWaiting } from './metrics.ts'
+import { macHoldOf } from './parsed.ts'
 import { addPoolCapacity } from './pool/watches.ts'
 import type { Scope } from './scope.ts'
 import { Sources } from './sources.ts'
@@ -61,6 +64,7 @@ export interface Office extends Pick<OfficeParts, 'client' | 'clock' | 'random' 
   readonly views: Views
   readonly ledger: Ledger
   readonly sources: Sources
+  readonly gateways: Gateways
   readonly waiting: Waiting
   readonly metrics: DeskMetrics | undefined
   /** Holds in the name of such claims are looked after from now on. */
@@ -107,7 +111,7 @@ export function openOffice(parts: OfficeParts): Office {
   const seen: { readonly cache: Pick<Cache<KubeObject>, 'hasSynced'>; readonly source: Reflector<KubeObject> }[] = []
   const reflectors = parts.metrics && measureReflectors(parts.metrics)
   followHolds(views, ledger)
-  followGateways(sources, ledger)
+  const gateways = new Gateways(sources, ledger)
   ledger.subscribe(({ freed }) => {
     if (freed !== undefined) waiting.freed({ ...freed, pool: sources.keyOf(freed.pool, freed.block.ip.family) })
   })
@@ -117,7 +121,7 @@ export function openOffice(parts: OfficeParts): Office {
     measureWaiting(parts.metrics, waiting)
   }
 
-  const world = { client, clock, caches: views, sources, claimKinds, scope }
+  const world = { client, clock, caches: views, sources, claimKinds, scope, ledger }
   const addReclaim = (
     name: string,
     reconcile: typeof reconcileHold,
@@ -140,6 +144,12 @@ export function openOffice(parts: OfficeParts): Office {
   }
   const reclaim = addReclaim('hold.reclaim', reconcileHold, views.holds, key => isHoldSettled(key, world))
   const reclaimMACs = addReclaim('machold.reclaim', reconcileMACHold, views.macHolds)
+  sources.subscribe(({ old, new: next, isChanged }) => {
+    if (!isChanged) return
+    for (const space of new Set([old?.space, next?.space])) {
+      if (space !== undefined) lookAtRests(space, world, ledger, reclaim, reclaimMACs)
+    }
+  })
   const recorder = recorderOf('pools')
   const seesAll = () => seen.every(({ cache }) => cache.hasSynced)
   const capacity = addPoolCapacity(domain, {
@@ -166,7 +176,7 @@ export function openOffice(parts: OfficeParts): Office {
   }
   const office: Office = {
     ...{ client, clock, random, log, scope, recorderOf, isFrozen },
-    ...{ views, ledger, sources, waiting, metrics },
+    ...{ views, ledger, sources, gateways, waiting, metrics },
     addClaimKind(claims) {
       claimKinds.add(claims)
       claims.cache.subscribe(({ old }) => {
@@ -211,6 +221,22 @@ function reflect(
   const onNotInstalled = () => discovery.forget(kind)
   const place = kind.namespaced && scope.namespace !== '' ? { namespace: scope.namespace } : {}
   return new Reflector({ kind, client, clock, random, log, onNotInstalled, metrics, cache, ...place })
+}
+
+/** What was given from a pool that is gone rests as long as the other pools of its space say: that may have changed. */
+function lookAtRests(
+  space: string,
+  world: RestWorld & { readonly caches: Views },
+  ledger: Ledger,
+  reclaim: RunningReconciler,
+  reclaimMACs: RunningReconciler,
+): void {
+  for (const hold of ledger.restingIn(space)) if (isGone(hold, world)) reclaim.mark(hold.metadata.name)
+  for (const object of world.caches.macHolds.values()) {
+    const hold = macHoldOf(object)
+    if (isMalformed(hold) || hold.space !== space || hold.state === 'held') continue
+    if (isGone(hold, world)) reclaimMACs.mark(hold.metadata.name)
+  }
 }
 
 /** Keys of the pools that wait for their last holder, readable or not. */

@@ -13,13 +13,13 @@ import type { ClaimReference, Owner } from '../../api/lock.ts'
 import type { MACHold } from '../../api/mac-hold.ts'
 import { identityKey } from '../../api/object.ts'
 import { type Pool, poolKey } from '../../api/pool.ts'
-import { type IP, parseIP, toIPText } from '../../ip/address.ts'
+import { type IP, parseIP } from '../../ip/address.ts'
 import type { MACText } from '../../ip/mac.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { choose } from '../../ipam/choose.ts'
 import { chooseAll, type PartChoice, type PartWish } from '../../ipam/choose-all.ts'
 import { type Applicant, whyNotPermitted } from '../../ipam/permit.ts'
-import { type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
+import { blockText, type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
 import { type Block, type SpaceIndex, wasLeftBy } from '../../ipam/space-index.ts'
 import { type AnyHold, type AnyHoldSpec, isOfAddress } from './hold/steps.ts'
 import type { PartTaking } from './hold/take-all.ts'
@@ -75,14 +75,14 @@ export function chooseParts(
   for (const { part, pool } of asks) {
     const hold = found.get(part)
     if (hold === undefined || !isOfAddress(hold) || !ledger.isDisputed(hold.space, hold.ip)) continue
-    return refused({ part, pool }, shown(hold.ip), hold)
+    return refused({ part, pool }, shown(hold), hold)
   }
   const wishes = asks.flatMap(ask => ('mac' in ask || found.has(ask.part) ? [] : toWish(ask, applicant, ledger)))
   const chosen = chooseAll(wishes)
   if (chosen.kind === 'refused') return refusedWish(chosen, wishes)
   // What is only seen to be free is shown by no object; what the claim left in quarantine may be shown meanwhile.
   const disputed = chosen.choices.find(({ pool, ip }) => ledger.isDisputed(pool.space, ip))
-  if (disputed !== undefined) return refused(disputed, shown(disputed.ip), disputed)
+  if (disputed !== undefined) return refused(disputed, shown(disputed), disputed)
   const parts: PartTaking[] = []
   for (const ask of asks) {
     const hold = found.get(ask.part)
@@ -180,19 +180,22 @@ function resume(spec: AnyHoldSpec, ledger: PartsLedger): PartTaking | Refusal {
   const hold = isOfAddress(spec) ? ledger.holdAt(spec.space, spec.ip) : ledger.macHoldAt(spec.space, spec.mac)
   if (hold === undefined) {
     const isDisputed = isOfAddress(spec) && ledger.isDisputed(spec.space, spec.ip)
-    return isDisputed ? shown(spec.ip) : { how: 'take', spec }
+    return isDisputed ? shown(spec) : { how: 'take', spec }
   }
   if (hold.state === 'held' && hold.claim.uid === spec.claim.uid && hold.claim.part === spec.claim.part) {
     return { how: 'found', spec, hold }
   }
-  if (hold.state === 'quarantined' && wasLeftBy(hold, spec.claim, spec.owner)) return { how: 'regain', spec, hold }
+  if (hold.state === 'quarantined' && wasLeftBy(hold, spec.claim, spec.owner)) {
+    const isDisputed = isOfAddress(spec) && ledger.isDisputed(spec.space, spec.ip)
+    return isDisputed ? shown(spec) : { how: 'regain', spec, hold }
+  }
   return heldByAnother(spec, hold)
 }
 
 // --- refusals ---
 
 function heldByAnother(spec: AnyHoldSpec, { state }: AnyHold): Refusal {
-  const text = isOfAddress(spec) ? toIPText(spec.ip) : spec.mac
+  const text = isOfAddress(spec) ? blockText(spec) : spec.mac
   const reasons: readonly [RefusalReason, RefusalReason] = isOfAddress(spec)
     ? ['AddressInUse', 'AddressQuarantined']
     : ['MACInUse', 'MACQuarantined']
@@ -202,8 +205,8 @@ function heldByAnother(spec: AnyHoldSpec, { state }: AnyHold): Refusal {
   return refuse(reasons[1], `${text} was released a short while ago: it is given once it has rested`)
 }
 
-const shown = (ip: IP): Refusal =>
-  refuse('AddressInUse', `${toIPText(ip)} is shown by another object: delete the one that is wrong`)
+const shown = (block: Block): Refusal =>
+  refuse('AddressInUse', `${blockText(block)} is shown by another object: delete the one that is wrong`)
 
 function refused(
   { part, pool }: { readonly part: string; readonly pool: Pool },

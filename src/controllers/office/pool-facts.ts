@@ -3,12 +3,15 @@
 // are there to warn a user in time, not to keep the ledger safe.
 
 import type { Hold } from '../../api/hold.ts'
+import type { ClaimReference } from '../../api/lock.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
+import type { IP } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Refusal } from '../../ipam/refusal.ts'
 import type { Block } from '../../ipam/space-index.ts'
 import { type KubeObject, keyOfRef } from '../../kube/object.ts'
+import type { Gateways, ToldSubnet } from './gateways.ts'
 import type { Ledger } from './ledger.ts'
 import { holdOf } from './parsed.ts'
 import { isPoolHeld } from './pool/held.ts'
@@ -27,6 +30,10 @@ export interface PoolFacts {
   isHeld(pool: Identity): boolean
   /** The claims that have a hold of the pool, each once. */
   claimsOf(pool: Identity): readonly Pick<Identity, 'namespace' | 'name'>[]
+  /** The claim that holds an address of a space, if one does. */
+  holderAt(space: string, ip: IP): ClaimReference | undefined
+  /** Which prefix length and gateway the IPAddresses of the pool say. */
+  toldOf(pool: Identity): readonly ToldSubnet[]
   /** All pools of all kinds that can be read. */
   pools(): Iterable<Pool>
   /** Why a pool does not get the space that it asks for; undefined if it does. */
@@ -37,12 +44,13 @@ interface Known {
   readonly views: Pick<Views, 'holds' | 'pools'>
   readonly ledger: Ledger
   readonly sources: Pick<Sources, 'all' | 'spaceFor'>
+  readonly gateways: Pick<Gateways, 'toldOf'>
   /** Whether every kind that can show an address in use has been listed once, or is known not to be readable. */
   hasSeenAll(): boolean
 }
 
 /** Undefined until everything that the answers are made from has been listed once. */
-export function poolFacts({ views, ledger, sources, hasSeenAll }: Known): PoolFacts | undefined {
+export function poolFacts({ views, ledger, sources, gateways, hasSeenAll }: Known): PoolFacts | undefined {
   const read = [views.holds, ...views.pools.values()]
   if (!read.every(({ hasSynced }) => hasSynced) || !hasSeenAll()) return undefined
   return {
@@ -50,6 +58,11 @@ export function poolFacts({ views, ledger, sources, hasSeenAll }: Known): PoolFa
     heldOf: pool => blocksHeldOf(pool, views, ledger),
     claimsOf: pool => claimsHolding(pool, views),
     isHeld: pool => isPoolHeld(pool, views, ledger),
+    holderAt(space, ip) {
+      const hold = ledger.holdAt(space, ip)
+      return hold?.state === 'held' ? hold.claim : undefined
+    },
+    toldOf: pool => gateways.toldOf(pool),
     pools: () => sources.all(),
     whySpaceRefused(pool) {
       const joining = sources.spaceFor(pool)

@@ -87,6 +87,14 @@ export class Sources {
     return this.#bySpace.get(space)?.pools ?? []
   }
 
+  /** The pools themselves. */
+  *poolsIn(space: string): Generator<Pool, void, undefined> {
+    for (const key of this.keysOf(space)) {
+      const pool = this.#pools.get(key)
+      if (pool !== undefined) yield pool
+    }
+  }
+
   /** Whether two pools of one space offer some of the same addresses. */
   isShared(key: string, other: string): boolean {
     const [one, two] = [this.#pools.get(key), this.#pools.get(other)]

@@ -59,9 +59,13 @@ export function followMACHolds({ macHolds }: Pick<Views, 'macHolds'>, onFreed: (
   })
 }
 
-/** Calls back with the key of the claim when a hold of a claim of this kind comes, changes or goes. */
+/**
+ * Calls back with the key of the claim when a hold of a claim of this kind comes, changes or goes; and when one is released or
+ * goes, with those that show its address: a user may have edited which claim it names.
+ */
 export function onHoldsOf(
   { holds, macHolds }: Pick<Views, 'holds' | 'macHolds'>,
+  ledger: Pick<Ledger, 'shownAt'>,
   kind: Pick<Kind, 'group' | 'kind'>,
   onChange: (claim: string) => void,
 ): void {
@@ -69,7 +73,12 @@ export function onHoldsOf(
     if (isMalformed(hold) || hold.claim.apiGroup !== kind.group || hold.claim.kind !== kind.kind) return
     onChange(keyOfRef(hold.claim))
   }
-  holds.subscribe(change => look(holdOf(change.new ?? change.old)))
+  holds.subscribe(change => {
+    const hold = holdOf(change.new ?? change.old)
+    look(hold)
+    if (isMalformed(hold) || (change.new !== undefined && hold.state === 'held')) return
+    for (const { by } of ledger.shownAt(hold.space, hold.ip)) if (by.kind === kind.kind) onChange(by.key)
+  })
   macHolds.subscribe(change => look(macHoldOf(change.new ?? change.old)))
 }
 
@@ -86,6 +95,10 @@ export function findPool(views: Pools, identity: Identity | undefined): Pool | u
   const pool = readPool(views, identity)
   return pool === undefined || isMalformed(pool) ? undefined : pool
 }
+
+/** Undefined while the namespace is not known. */
+export const namespaceUIDOf = ({ namespaces }: Pick<Views, 'namespaces'>, name: string): string | undefined =>
+  namespaces.get(name)?.metadata.uid
 
 /** The cache of one kind of pool. Two groups may have a kind of one name. */
 export function poolCacheOf({ pools }: Pools, kind: Pick<Kind, 'kind' | 'group'>): Cache<KubeObject> | undefined {

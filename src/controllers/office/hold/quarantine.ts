@@ -1,15 +1,66 @@
 // How long a released address rests before another claim may have it: the one place where that is decided.
+//
+//   the pool that it was given from    it rests
+//   is there                           for as long as that pool says
+//   is gone, or on its way out         for as long as the other pools of the space say that list the address, the longest of
+//                                      them, from its release on; if there is none, no claim could get the address: not at all
+//   any                                not at all, if an administrator deleted the hold while it was held
+//
+// A rest that has begun becomes shorter when its pool goes, and never longer. None lasts longer than `quarantineSecondsMax`.
 
-import type { Identity } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
+import { rangeOfCIDR } from '../../../ip/range.ts'
+import { overlapsSet } from '../../../ip/range-set.ts'
+import { keyOfRef } from '../../../kube/object.ts'
+import { quarantineSecondsMax } from '../../../limits.ts'
+import { isInView, type Scope } from '../scope.ts'
 import type { Sources } from '../sources.ts'
+import { poolCacheOf, type Views } from '../views.ts'
+import { type AnyHold, type AnyHoldSpec, isOfAddress } from './steps.ts'
 
-/** By the pool it was given from. A pool that is gone, or on its way out, has no later user to protect from a hasty second use. */
-export function restSecondsOf(pool: Pick<Pool, 'quarantineSeconds' | 'isDeleting'> | undefined): number {
-  return pool === undefined || pool.isDeleting ? 0 : pool.quarantineSeconds
+export interface RestWorld {
+  readonly sources: Pick<Sources, 'poolsOf' | 'poolsIn'>
+  readonly caches: Pick<Views, 'pools'>
+  readonly scope: Scope
 }
 
-/** By what a hold says it was given from: a pool, or a network. */
-export function restSecondsOfSource(sources: Pick<Sources, 'poolsOf'>, source: Identity): number {
-  return restSecondsOf(sources.poolsOf(source)[0])
+/** Of what is released now, or parked. */
+export function restSecondsOf(released: AnyHoldSpec | AnyHold, { sources }: Pick<RestWorld, 'sources'>): number {
+  const isDeleted = 'metadata' in released && released.metadata.deletionTimestamp !== undefined
+  if (isDeleted) return 0
+  const [own] = sources.poolsOf(released.pool)
+  return own !== undefined && !own.isDeleting ? own.quarantineSeconds : longestOf(released, sources)
+}
+
+/** When a rest that has begun is over. */
+export function restEndsMs(hold: AnyHold, world: RestWorld): number {
+  const sinceMs = Date.parse(hold.since) || 0
+  const untilMs = Date.parse(hold.until ?? '') || 0
+  const seconds = isGone(hold, world) ? longestOf(hold, world.sources) : quarantineSecondsMax
+  return Math.min(untilMs, sinceMs + seconds * 1000)
+}
+
+/** What a cache has not been told of, or cannot read, is not gone. */
+export function isGone({ pool }: Pick<AnyHold, 'pool'>, { sources, caches, scope }: RestWorld): boolean {
+  const [own] = sources.poolsOf(pool)
+  if (own !== undefined) return own.isDeleting
+  const cache = poolCacheOf(caches, { kind: pool.kind, group: pool.apiGroup })
+  if (cache === undefined || !cache.hasSynced) return false
+  if (pool.namespace !== '' && !isInView(scope, pool.namespace)) return false
+  return cache.get(keyOfRef(pool)) === undefined
+}
+
+function longestOf(released: AnyHoldSpec, sources: RestWorld['sources']): number {
+  let longest = 0
+  for (const pool of sources.poolsIn(released.space)) {
+    if (!pool.isDeleting && lists(pool, released)) longest = Math.max(longest, pool.quarantineSeconds)
+  }
+  return longest
+}
+
+/** A MAC is listed by no pool: all of its space count. */
+function lists({ addresses }: Pool, released: AnyHoldSpec): boolean {
+  if (!isOfAddress(released)) return true
+  const { family } = released.ip
+  return addresses.family === family && overlapsSet(addresses, { family, ranges: [rangeOfCIDR(released)] })
 }

@@ -9,6 +9,7 @@ import { Cache } from '../../../kube/cache.ts'
 import type { Client } from '../../../kube/client.ts'
 import { defineKind, type KubeObject } from '../../../kube/object.ts'
 import { ClaimKinds } from '../claim-kind.ts'
+import type { Showing } from '../ledger.ts'
 import { everything } from '../scope.ts'
 import { createViews } from '../views.ts'
 import { reconcileHold } from './reclaim.ts'
@@ -25,10 +26,10 @@ const wishes = defineKind<Wish>({
   namespaced: true,
 })
 
-const aWish = (uid: string, chosen?: string): Wish => ({
+const aWish = (uid: string, chosen?: string, name = 'web'): Wish => ({
   apiVersion: 'example.org/v1',
   kind: 'Wish',
-  metadata: { namespace: 'lab', name: 'web', uid, resourceVersion: '7' },
+  metadata: { namespace: 'lab', name, uid, resourceVersion: '7' },
   ...(chosen !== undefined && { chosen }),
 })
 
@@ -42,10 +43,12 @@ interface Story {
   readonly from?: Identity
   readonly restSeconds?: number
   readonly onPatch?: (patch: object) => void
+  /** The object of a claim that shows the address, by its name. */
+  readonly shownBy?: string
 }
 
 /** One hold of 10.0.0.1 for the claim with the uid u-1, of a kind that only its desk knows. */
-async function look({ known, live, kind = 'Wish', from, restSeconds = 0, onPatch }: Story) {
+async function look({ known, live, kind = 'Wish', from, restSeconds = 0, onPatch, shownBy }: Story) {
   const views = createViews()
   const pool = from ?? { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }
   const claim = { apiGroup: 'example.org', kind, namespace: 'lab', name: 'web', uid: 'u-1' }
@@ -57,9 +60,9 @@ async function look({ known, live, kind = 'Wish', from, restSeconds = 0, onPatch
   if (known !== undefined) cache.put(known)
   const calls: string[] = []
   const client = {
-    get: async () => {
+    get: async (_: unknown, { name }: { name: string }) => {
       calls.push('asked')
-      return live
+      return live?.metadata.name === name ? live : undefined
     },
     mergePatch: async (_kind: unknown, _ref: unknown, patch: object) => {
       calls.push('released')
@@ -73,8 +76,11 @@ async function look({ known, live, kind = 'Wish', from, restSeconds = 0, onPatch
     cache,
     standsBy: (wish: Wish, held) => wish.chosen === undefined || wish.chosen === (held as Hold).address,
   })
-  const sources = { poolsOf: () => [{ quarantineSeconds: restSeconds, isDeleting: false } as Pool] }
-  const world = { client, clock: new VirtualClock(), caches: views, sources, claimKinds, scope: everything }
+  const sources = { poolsOf: () => [{ quarantineSeconds: restSeconds, isDeleting: false } as Pool], *poolsIn() {} }
+  const ledger = {
+    shownAt: () => (shownBy === undefined ? [] : [{ by: { kind: 'Wish', key: `lab/${shownBy}` } } as Showing]),
+  }
+  const world = { client, clock: new VirtualClock(), caches: views, sources, claimKinds, scope: everything, ledger }
   await reconcileHold(hold.metadata.name, { ...world, note: ({ what }) => calls.push(what) })
   return calls
 }
@@ -101,6 +107,16 @@ test.each<[string, Story, string[]]>([
   ['goes when its claim chose another', { live: aWish('u-1', '10.0.0.2') }, stray],
   ['goes when a namesake has taken the place of its claim', { known: aWish('u-2'), live: aWish('u-2') }, stray],
   ['goes when its claim is gone', {}, stray],
+  [
+    'stays when its claim has another name than it says, and shows the address',
+    { known: aWish('u-1', '10.0.0.1', 'db'), live: aWish('u-1', '10.0.0.1', 'db'), shownBy: 'db' },
+    ['asked', 'asked'],
+  ],
+  [
+    'goes when only another claim shows the address',
+    { known: aWish('u-2', '10.0.0.1', 'db'), live: aWish('u-2', '10.0.0.1', 'db'), shownBy: 'db' },
+    stray,
+  ],
   ['stays when its claim is of a kind that no desk here serves', { kind: 'Dream' }, []],
 ])('a hold %s', async (_, story, calls) => {
   expect(await look(story)).toEqual(calls)

@@ -3,30 +3,34 @@
 //   the hold is   and its claim                                          then
 //   held          lives, and chose this address or nothing yet           hands off
 //   held          is gone, or has another uid, or chose another address  it is a stray: T10 quarantine
-//   quarantined   -                                                      T12 expire, when its time is over
+//   held          has another name, and this uid                         hands off: a user has edited the hold
+//   quarantined   -                                                      T12 expire, when its time is over; if its pool is
+//                                                                        gone, that may be earlier (quarantine.ts)
 //
 // "Gone" is what the API server answers, never what a cache does not know: the cache may be older than the hold. What a claim
 // chose is for the desk of its kind to say (claim-kind.ts); a hold of a kind that no desk here serves is left alone.
 
 import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
-import { keyOfRef } from '../../../kube/object.ts'
+import { keyOfRef, refOf } from '../../../kube/object.ts'
 import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
 import type { ClaimKind, ClaimKinds } from '../claim-kind.ts'
 import type { Note } from '../journal.ts'
+import type { Ledger } from '../ledger.ts'
 import { holdOf, macHoldOf } from '../parsed.ts'
 import { isInScope, isInView, type Scope } from '../scope.ts'
 import type { Sources } from '../sources.ts'
 import type { Views } from '../views.ts'
-import { restSecondsOfSource } from './quarantine.ts'
-import { type AnyHold, expireHold, type HoldWorld, isOfAddress, quarantineHold } from './steps.ts'
+import { restEndsMs, restSecondsOf } from './quarantine.ts'
+import { type AnyHold, expireHold, type HoldWorld, isOfAddress, quarantineHold, shortenRest } from './steps.ts'
 
 /** Wall clocks of processes differ a little; nothing is freed early because of it. */
 const slackMs = 1_000
 
 export interface ReclaimWorld extends HoldWorld {
   readonly caches: Views
-  readonly sources: Pick<Sources, 'poolsOf'>
+  readonly sources: Pick<Sources, 'poolsOf' | 'poolsIn'>
   readonly claimKinds: Pick<ClaimKinds, 'of'>
+  readonly ledger: Pick<Ledger, 'shownAt'>
   readonly scope: Scope
   /** Of the pass that runs. */
   readonly note: Note
@@ -65,15 +69,19 @@ async function reconcile(hold: AnyHold | Malformed, world: ReclaimWorld): Promis
   const claims = world.claimKinds.of(hold)
   if (claims === undefined || !isInView(world.scope, hold.claim.namespace)) return done()
   if (!(await isStray(hold, claims, world))) return done()
-  await quarantineHold(world, hold, restSecondsOfSource(world.sources, hold.pool))
+  await quarantineHold(world, hold, restSecondsOf(hold, world))
   world.note({ what: 'stray hold', ...noteOf(hold) })
   return done()
 }
 
 async function settleQuarantine(hold: AnyHold, world: ReclaimWorld): Promise<PassResult> {
-  const untilMs = hold.until === undefined ? 0 : Date.parse(hold.until)
-  const seconds = restSecondsOfSource(world.sources, hold.pool)
-  const leftMs = untilMs + (seconds === 0 ? 0 : slackMs) - world.clock.now()
+  const endMs = restEndsMs(hold, world)
+  if (endMs < (Date.parse(hold.until ?? '') || 0)) {
+    // Its own event brings the next pass.
+    await shortenRest(world, hold, endMs)
+    return done()
+  }
+  const leftMs = endMs + (hold.until === hold.since ? 0 : slackMs) - world.clock.now()
   if (leftMs > 0) return requeueAfter(leftMs)
   await expireHold(world, hold)
   if (hold.until !== hold.since) {
@@ -82,13 +90,26 @@ async function settleQuarantine(hold: AnyHold, world: ReclaimWorld): Promise<Pas
   return done()
 }
 
-async function isStray(hold: AnyHold, claims: ClaimKind, { client, scope }: ReclaimWorld): Promise<boolean> {
+async function isStray(hold: AnyHold, claims: ClaimKind, world: ReclaimWorld): Promise<boolean> {
+  const { client, scope } = world
   const { namespace, name, uid } = hold.claim
   if (isStoodBy(hold, claims)) return false
   const live = await client.get(claims.kind, { namespace, name })
-  if (live === undefined || live.metadata.uid !== uid) return true
+  if (live === undefined || live.metadata.uid !== uid) return !(await isOfAnotherName(hold, claims, world))
   // A claim out of scope is judged by the process that serves it.
   return isInScope(scope, live) && !claims.standsBy(live, hold)
+}
+
+/** The uid is what a claim is known by. One of another name that has it, and shows the address, is the holder. */
+async function isOfAnotherName(hold: AnyHold, claims: ClaimKind, { client, ledger }: ReclaimWorld): Promise<boolean> {
+  if (!isOfAddress(hold)) return false
+  for (const { by } of ledger.shownAt(hold.space, hold.ip)) {
+    const known = by.kind === claims.kind.kind ? claims.cache.get(by.key) : undefined
+    if (known?.metadata.uid !== hold.claim.uid) continue
+    const live = await client.get(claims.kind, refOf(known))
+    if (live?.metadata.uid === hold.claim.uid) return claims.standsBy(live, hold)
+  }
+  return false
 }
 
 function noteOf(hold: AnyHold) {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { orThrow } from '../../../../test/harness/or-throw.ts'
 import { VirtualClock } from '../../../../test/harness/virtual-clock.ts'
 import { type HoldSpec, holdName, parseHold } from '../../../api/hold.ts'
+import type { Pool } from '../../../api/pool.ts'
 import { parseIP, toIPText } from '../../../ip/address.ts'
 import { ApiError } from '../../../kube/api-error.ts'
 import type { Client } from '../../../kube/client.ts'
@@ -57,14 +58,15 @@ function aServer(before: (name: string) => void = () => {}) {
     },
   } as unknown as Client
   const views = createViews()
-  const world = { client, clock: new VirtualClock(), caches: views, ledger, note: () => {} }
+  const sources = { poolsOf: () => [{ quarantineSeconds: 60, isDeleting: false } as Pool], *poolsIn() {} }
+  const world = { client, clock: new VirtualClock(), caches: views, ledger, sources, note: () => {} }
   const isTaken = ({ space, ip, bits }: HoldSpec) => ledger.indexOf(space).stateOf({ ip, bits }) === 'held'
   return {
     ledger,
     stored,
     put,
     isTaken,
-    take: (...parts: PartTaking[]) => takeAll(world, parts, { own: [by], restSeconds: 60 }),
+    take: (...parts: PartTaking[]) => takeAll(world, parts, { own: [by] }),
   }
 }
 

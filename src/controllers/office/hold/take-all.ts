@@ -13,6 +13,7 @@ import { isApiError } from '../../../kube/api-error.ts'
 import type { KubeObject } from '../../../kube/object.ts'
 import { othersAt } from '../disputes.ts'
 import type { Ledger, Showing, ShownBy } from '../ledger.ts'
+import { type RestWorld, restSecondsOf } from './quarantine.ts'
 import {
   type AnyHold,
   type AnyHoldSpec,
@@ -42,7 +43,9 @@ interface Undo {
   readonly undo: () => Promise<void>
 }
 
-export interface TakeAllWorld extends HoldWorld {
+type RestingWorld = HoldWorld & Pick<RestWorld, 'sources'>
+
+export interface TakeAllWorld extends RestingWorld {
   readonly ledger: Pick<Ledger, 'show' | 'hide' | 'shownAt'>
 }
 
@@ -50,7 +53,6 @@ export interface TakeAllWorld extends HoldWorld {
 export interface Taker {
   /** The objects of the claim: itself first, then its reports. */
   readonly own: readonly [ShownBy, ...ShownBy[]]
-  readonly restSeconds: number
 }
 
 /**
@@ -64,7 +66,7 @@ export async function takeAll(world: TakeAllWorld, parts: readonly PartTaking[],
   const done: Undo[] = []
   try {
     for (const part of parts) {
-      const step = await take(world, part, taker)
+      const step = await take(world, part)
       if (step !== 'lost' && step !== undefined) done.push(step)
       if (step !== 'lost' && !isShownByAnother(part, ledger, taker)) continue
       for (const { undo } of done.toReversed()) await undo()
@@ -98,7 +100,7 @@ function isShownByAnother({ how, spec }: PartTaking, ledger: TakeAllWorld['ledge
 }
 
 /** What undoes it; undefined for what was there before this pass, which T15 decides about. */
-async function take(world: HoldWorld, part: PartTaking, { restSeconds }: Taker): Promise<Undo | 'lost' | undefined> {
+async function take(world: RestingWorld, part: PartTaking): Promise<Undo | 'lost' | undefined> {
   const { spec } = part
   if (part.how === 'found') {
     await renewHold(world, part.hold)
@@ -106,25 +108,25 @@ async function take(world: HoldWorld, part: PartTaking, { restSeconds }: Taker):
   }
   if (part.how === 'regain') {
     const regained = await regainHold(world, part.hold, spec)
-    return { undo: () => restAgain(world, spec, regained, restSeconds) }
+    return { undo: () => restAgain(world, spec, regained) }
   }
   const made = await takeHold(world, spec)
   return made === undefined ? 'lost' : { undo: () => giveBackHold(world, spec, made) }
 }
 
-async function restAgain(world: HoldWorld, spec: AnyHoldSpec, object: KubeObject, restSeconds: number): Promise<void> {
+async function restAgain(world: RestingWorld, spec: AnyHoldSpec, object: KubeObject): Promise<void> {
   const hold = parseHoldLike(spec, object)
-  if (!isMalformed(hold)) await quarantineHold(world, hold, restSeconds)
+  if (!isMalformed(hold)) await quarantineHold(world, hold, restSecondsOf(hold, world))
 }
 
 /**
  * After T15: what earlier passes left goes to rest. `found` is as it was read before the claim was written. A hold that another
  * worker has renewed meanwhile is left to it.
  */
-export async function letGo(world: HoldWorld, found: readonly AnyHold[], restSeconds: number): Promise<void> {
+export async function letGo(world: RestingWorld, found: readonly AnyHold[]): Promise<void> {
   for (const hold of found) {
     try {
-      await quarantineHold(world, hold, restSeconds)
+      await quarantineHold(world, hold, restSecondsOf(hold, world))
     } catch (error) {
       if (!isApiError(error, 'Conflict', 'NotFound')) throw error
     }

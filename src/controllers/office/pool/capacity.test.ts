@@ -16,6 +16,7 @@ import { createMetrics } from '../../../telemetry/metrics.ts'
 import { capiFacts } from '../../capi/facts.ts'
 import { followShown } from '../../capi/shown.ts'
 import { createCaches } from '../../capi/world.ts'
+import { Gateways } from '../gateways.ts'
 import { Ledger } from '../ledger.ts'
 import { poolFacts } from '../pool-facts.ts'
 import { Sources } from '../sources.ts'
@@ -562,7 +563,8 @@ describe('the facts of webhooks', () => {
     desk.put(aHold(pool, '10.0.0.11', 'quarantined'))
     desk.put(anAddress(pool, 'web', '10.0.0.12'))
     const { identity } = orThrow(toPool(pool))
-    const facts = poolFacts({ views: desk.caches, ledger: desk.ledger, sources: desk.sources, hasSeenAll: () => true })
+    const { caches: views, ledger, sources } = desk
+    const facts = poolFacts({ views, ledger, sources, gateways: new Gateways(sources, ledger), hasSeenAll: () => true })
     if (facts === undefined) throw new Error('not everything has been listed')
     expect([...facts.heldOf(identity)].map(({ ip }) => ip)).toEqual(
       ['10.0.0.10', '10.0.0.12'].map(text => orThrow(parseIP(text))),
@@ -575,7 +577,9 @@ describe('the facts of webhooks', () => {
     const caches = createCaches()
     const sources = new Sources(caches)
     const hasSeenAll = () => caches.reports.hasSynced
-    const facts = () => poolFacts({ views: caches, ledger: new Ledger(), sources, hasSeenAll })
+    const ledger = new Ledger()
+    const gateways = new Gateways(sources, ledger)
+    const facts = () => poolFacts({ views: caches, ledger, sources, gateways, hasSeenAll })
     for (const cache of [caches.holds, ...caches.pools.values(), caches.reports]) {
       expect(facts()).toBeUndefined()
       cache.markSynced()

@@ -66,6 +66,11 @@ describe('a spec that is wrong', () => {
       'spec.quota.perNamespace: Invalid value: -1: must be a whole number that is not negative',
     ],
     [
+      'has a quarantine beyond thirty days',
+      { ...good, quarantineSeconds: 2_592_001 },
+      'spec.quarantineSeconds: Invalid value: 2592001: quarantineSeconds must not be more than 2592000',
+    ],
+    [
       'drains garbage',
       { ...good, draining: ['garbage'] },
       'spec.draining[0]: Invalid value: "garbage": provided address is not a valid IP, range, nor CIDR: ' +
@@ -106,6 +111,65 @@ describe('odd but legal', () => {
     const { kind, warnings } = create({ ...good, excludedAddresses: ['10.0.0.12'], preAllocations })
     expect(kind).toBe('allowed')
     expect(warnings).toEqual([expect.stringContaining(why)])
+  })
+
+  test.each([
+    ['a name that no claim can have', 'AddressPool', 'Bad Name', 'no claim can be called so'],
+    ['a namespace that no claim can be in', 'ClusterAddressPool', 'Lab/web', 'no claim can be called so'],
+    ['a plain name, in a pool of the cluster', 'ClusterAddressPool', 'web', 'write namespace/name'],
+    ['a claim of another namespace', 'AddressPool', 'elsewhere/web', 'only claims of its own namespace'],
+  ])('an address is kept for %s', (_, kind, key, why) => {
+    const pool = aPool({ ...good, preAllocations: { [key]: '10.0.0.11' } }, {}, kind)
+    expect(admitAddressPool(undefined, pool, nothing)).toEqual({
+      kind: 'allowed',
+      warnings: [expect.stringMatching(`${why}.*10.0.0.11 is kept, and no claim gets it`)],
+    })
+  })
+
+  test('an address is kept that another claim holds', () => {
+    const holder = { apiGroup: '', kind: 'IPAddressClaim', namespace: 'default', name: 'db', uid: 'u' }
+    const facts = { ...nothing, holderAt: () => holder }
+    const warningsOf = (preAllocations: Spec) => admitAddressPool(undefined, aPool({ ...good, preAllocations }), facts)
+    expect(warningsOf({ web: '10.0.0.11' }).warnings).toEqual([
+      'spec.preAllocations[web]: 10.0.0.11 is held by another claim: the claim will wait for it',
+    ])
+    expect(warningsOf({ db: '10.0.0.11' }).warnings).toEqual([])
+    expect(warningsOf({ 'default/db': '10.0.0.11' }).warnings).toEqual([])
+  })
+
+  test.each([
+    ['loopback', '127.0.0.0/24', '127.0.0.0-127.0.0.255 is loopback'],
+    ['multicast', '224.0.0.0/24', '224.0.0.0-224.0.0.255 is multicast'],
+    ['unspecified', '0.0.0.0/30', '0.0.0.0-0.0.0.3 is no address of a host'],
+    ['link-local', '169.254.1.0/24', '169.254.1.0-169.254.1.255 is link-local'],
+    ['all of IPv4', '0.0.0.0/0', 'lists every IPv4 address there is'],
+    ['all of IPv6', '::/0', 'lists every IPv6 address there is'],
+    ['IPv6 loopback', '::1', '::1 is loopback'],
+    ['IPv4-mapped', '::ffff:10.0.0.0/120', '::ffff:10.0.0.0-::ffff:10.0.0.255 is IPv4 written as IPv6'],
+    ['IPv6 multicast', 'ff02::1:0/112', 'ff02::1:0-ff02::1:ffff is multicast'],
+    ['IPv6 link-local', 'fe80::/120', 'fe80::-fe80::ff is link-local'],
+  ])('addresses are %s', (_, entry, why) => {
+    const { kind, warnings } = create({ addresses: [entry], prefix: 0 })
+    expect(kind).toBe('allowed')
+    expect(warnings).toEqual([expect.stringContaining(why)])
+  })
+
+  test('another gateway or prefix than holders are told', () => {
+    const facts = {
+      ...nothing,
+      toldOf: () => [
+        { prefix: 24, gateway: '10.0.0.1', count: 3 },
+        { prefix: 24, gateway: '10.0.0.2', count: 1 },
+      ],
+    }
+    const warningsOf = (spec: Spec) => admitAddressPool(aPool(good), aPool({ ...good, ...spec }), facts).warnings
+    expect(warningsOf({ gateway: '10.0.0.2' })).toEqual([
+      expect.stringMatching(/^spec.gateway: 3 IPAddresses say another gateway/),
+    ])
+    expect(warningsOf({ prefix: 25 })).toEqual([
+      expect.stringMatching(/^spec.prefix: 4 IPAddresses say another prefix/),
+    ])
+    expect(warningsOf({ quarantineSeconds: 7 })).toEqual([])
   })
 
   test('draining what is not there', () => {

@@ -3,13 +3,16 @@
 import { type Fault, forbidden, invalid } from '../../../admission/fault.ts'
 import type { Ruling } from '../../../admission/ruling.ts'
 import { type Fields, fieldOf, specOf, textAt, textsAt } from '../../../admission/spec.ts'
-import { overlapPolicies, type Pool, strategies } from '../../../api/pool.ts'
+import { overlapPolicies, type Pool, type Quota, strategies } from '../../../api/pool.ts'
 import { isRecord } from '../../../api/shape.ts'
 import { isSpaceName, spaceNameAdvice } from '../../../api/space.ts'
 import { ownPoolKindOf } from '../../../api/to-pool.ts'
 import { type Family, type IP, parseIP, toIPText } from '../../../ip/address.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
+import { isSubdomain } from '../../../ip/object-name.ts'
+import { keysOfKept } from '../../../ipam/choose.ts'
 import { type NotOffered, whyNotOffered } from '../../../ipam/pool-set.ts'
+import { quarantineSecondsMax } from '../../../limits.ts'
 import type { PoolFacts } from '../pool-facts.ts'
 import { type Entries, familyOf, readEntries } from './entries.ts'
 import { addressFaults, addressWarnings, outside, secondsFaults } from './in-cluster-pool.ts'
@@ -24,7 +27,7 @@ const rules: PoolRules = {
     const spec = specOf(object)
     return [...addressFaults(spec), ...ownFaults(spec)]
   },
-  warnings: (object, pool) => ownWarnings(specOf(object), pool),
+  warnings: (object, pool, facts) => ownWarnings(specOf(object), pool, facts),
   refusal: spaceRefusal,
   lost: lostAddresses,
 }
@@ -50,7 +53,10 @@ function ownFaults(spec: Fields): Fault[] {
   if (space !== '' && !isSpaceName(space)) {
     faults.push(invalid('spec.space', space, spaceNameAdvice))
   }
-  faults.push(...choiceFaults(spec, 'strategy', strategies), ...secondsFaults(spec, 'quarantineSeconds'))
+  faults.push(
+    ...choiceFaults(spec, 'strategy', strategies),
+    ...secondsFaults(spec, 'quarantineSeconds', quarantineSecondsMax),
+  )
   faults.push(...preAllocationFaults(spec, family), ...nameserverFaults(nameservers), ...quotaFaults(spec))
   faults.push(...draining.faults, ...otherFamily(draining, family, 'spec.draining'))
   faults.push(...choiceFaults(spec, 'overlapPolicy', overlapPolicies))
@@ -72,11 +78,13 @@ function nameserverFaults(nameservers: readonly string[]): Fault[] {
   })
 }
 
+const quotaKeys: readonly (keyof Quota)[] = ['perNamespace', 'perNamespaceQuarantined', 'perCluster']
+
 function quotaFaults(spec: Fields): Fault[] {
   const quota = fieldOf(spec, 'quota')
   if (quota === undefined) return []
-  if (!isRecord(quota)) return [invalid('spec.quota', quota, 'must be an object with perNamespace and perCluster')]
-  return ['perNamespace', 'perCluster'].flatMap(key => {
+  if (!isRecord(quota)) return [invalid('spec.quota', quota, `must be an object with ${quotaKeys.join(', ')}`)]
+  return quotaKeys.flatMap(key => {
     const value = fieldOf(quota, key)
     if (value === undefined || (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0)) return []
     return [invalid(`spec.quota.${key}`, value, 'must be a whole number that is not negative')]
@@ -114,11 +122,11 @@ function preAllocationFaults(spec: Fields, family: Family | undefined): Fault[] 
 
 // --- odd but legal ---
 
-function ownWarnings(spec: Fields, pool: Pool): string[] {
+function ownWarnings(spec: Fields, pool: Pool, facts: PoolFacts): string[] {
   const draining = readEntries(textsAt(spec, 'draining', []), 'spec.draining')
   return [
     ...addressWarnings(spec, pool),
-    ...[...pool.reservations].flatMap(([claim, ip]) => keptWarning(pool, claim, ip)),
+    ...[...pool.reservations].flatMap(([claim, ip]) => keptWarnings(pool, claim, ip, facts)),
     ...allowedNamespacesWarning(spec, pool),
     ...outside(draining, pool, 'spec.draining'),
   ]
@@ -131,10 +139,28 @@ const notOfferedTexts: Readonly<Record<NotOffered, string>> = {
   reserved: 'is reserved in its subnet',
 }
 
-function keptWarning(pool: Pool, claim: string, ip: IP): string[] {
+/** One at most for each: what is no claim's need not be said to be taken. */
+function keptWarnings(pool: Pool, key: string, ip: IP, facts: PoolFacts): string[] {
+  const field = `spec.preAllocations[${key}]`
+  const problem = whyNoClaim(pool, key)
+  if (problem !== undefined) return [`${field}: ${problem}: ${toIPText(ip)} is kept, and no claim gets it`]
   const why = whyNotOffered(pool, ip)
-  if (why === undefined) return []
-  return [`spec.preAllocations[${claim}]: ${toIPText(ip)} ${notOfferedTexts[why]}: the claim will wait for it`]
+  if (why !== undefined) return [`${field}: ${toIPText(ip)} ${notOfferedTexts[why]}: the claim will wait for it`]
+  const holder = facts.holderAt(pool.space, ip)
+  if (holder === undefined || keysOfKept(pool, holder).includes(key)) return []
+  return [`${field}: ${toIPText(ip)} is held by another claim: the claim will wait for it`]
+}
+
+/** Why no claim can be meant by a key; undefined if one can. */
+function whyNoClaim({ identity }: Pool, key: string): string | undefined {
+  const isNamespaced = ownPoolKindOf(identity)?.isNamespaced === true
+  const slash = key.indexOf('/')
+  const [namespace, name] = [key.slice(0, Math.max(slash, 0)), key.slice(slash + 1)]
+  const isName = name.length <= 253 && isSubdomain(name) && (slash === -1 || isSubdomain(namespace))
+  if (!isName) return 'no claim can be called so'
+  if (slash === -1) return isNamespaced ? undefined : 'in a pool of the cluster write namespace/name'
+  if (!isNamespaced || namespace === identity.namespace) return undefined
+  return 'only claims of its own namespace can name this pool'
 }
 
 function allowedNamespacesWarning(spec: Fields, { identity }: Pool): string[] {

@@ -4,16 +4,19 @@
 import { type Fault, invalid } from '../../../admission/fault.ts'
 import type { Ruling } from '../../../admission/ruling.ts'
 import { type Fields, fieldOf, integerAt, specOf, textAt, textsAt } from '../../../admission/spec.ts'
+import { secondsMax } from '../../../api/in-cluster-pool.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { bitsOf, type Family, fromValue, toIPText } from '../../../ip/address.ts'
 import { toCIDR, toCIDRText, toNetwork } from '../../../ip/cidr.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { overlapsRange, type Range, rangeOfCIDR, toRangeText } from '../../../ip/range.ts'
 import { hasIP, overlapsSet, toRangeSet } from '../../../ip/range-set.ts'
+import { quarantineSecondsMax } from '../../../limits.ts'
 import type { PoolFacts } from '../pool-facts.ts'
 import { type Entries, familyOf, isMixed, mixedFamilies, readEntries } from './entries.ts'
 import { gatewayFaults, parseGateway } from './gateway.ts'
 import { admitPool, lostAddresses, nothingOffered, type PoolRules } from './pool-change.ts'
+import { specialWarnings } from './special-ranges.ts'
 
 /** `old` is undefined on create, `next` on delete. */
 export const admitInClusterPool = (old: unknown, next: unknown, facts: PoolFacts, isCallerProven = false): Ruling =>
@@ -24,7 +27,7 @@ const rules: PoolRules = {
     const spec = specOf(object)
     return [...addressFaults(spec), ...graceFaults(spec)]
   },
-  warnings: (object, pool) => addressWarnings(specOf(object), pool),
+  warnings: (object, pool) => [...addressWarnings(specOf(object), pool), ...graceWarnings(specOf(object))],
   lost: lostAddresses,
 }
 
@@ -98,19 +101,17 @@ function excludedFaults(spec: Fields, addresses: Entries, excluded: Entries): Fa
   return faults
 }
 
-/** What fits an int32, which is how the field is stored. */
-const secondsMax = 2 ** 31 - 1
+const graceField = 'addressReuseGracePeriodSeconds'
 
-function graceFaults(spec: Fields): Fault[] {
-  return secondsFaults(spec, 'addressReuseGracePeriodSeconds')
-}
+/** Existing pools may ask for more than counts: that is no fault of theirs, see the warnings. */
+const graceFaults = (spec: Fields): Fault[] => secondsFaults(spec, graceField, secondsMax)
 
-export function secondsFaults(spec: Fields, key: string): Fault[] {
+export function secondsFaults(spec: Fields, key: string, most: number): Fault[] {
   const faults: Fault[] = []
   const seconds = integerAt(spec, key, faults) ?? 0
   const value = fieldOf(spec, key)
   if (seconds < 0) faults.push(invalid(`spec.${key}`, value, `${key} must not be negative`))
-  if (seconds > secondsMax) faults.push(invalid(`spec.${key}`, value, `${key} must not be more than ${secondsMax}`))
+  if (seconds > most) faults.push(invalid(`spec.${key}`, value, `${key} must not be more than ${most}`))
   return faults
 }
 
@@ -122,10 +123,17 @@ export function addressWarnings(spec: Fields, pool: Pool): string[] {
   const excluded = readEntries(textsAt(spec, 'excludedAddresses', []), 'spec.excludedAddresses')
   return [
     ...repeated(addresses),
+    ...specialWarnings(pool, 'spec.addresses'),
     ...gatewayWarnings(textAt(spec, 'gateway', []), pool),
     ...outside(excluded, pool, 'spec.excludedAddresses'),
     ...nothingOffered(pool),
   ]
+}
+
+function graceWarnings(spec: Fields): string[] {
+  const seconds = integerAt(spec, graceField, []) ?? 0
+  if (seconds <= quarantineSecondsMax) return []
+  return [`spec.${graceField}: ${seconds} counts as ${quarantineSecondsMax}, which is thirty days`]
 }
 
 /** Each entry is held against those before it; a list longer than this is made by a program that knows what it wants. */

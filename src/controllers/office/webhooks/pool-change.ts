@@ -28,6 +28,7 @@ import { poolSetOf } from '../../../ipam/pool-set.ts'
 import { isOffered } from '../../../ipam/prefixes.ts'
 import { poolText } from '../../../ipam/refusal.ts'
 import type { Block } from '../../../ipam/space-index.ts'
+import type { ToldSubnet } from '../gateways.ts'
 import type { PoolFacts } from '../pool-facts.ts'
 import { readEntries } from './entries.ts'
 
@@ -36,7 +37,7 @@ export interface PoolRules {
   /** Faults of the spec alone, in field order. */
   readonly faults: (object: unknown) => Fault[]
   /** Odd, but legal: warned about, not refused. */
-  readonly warnings: (object: unknown, pool: Pool) => string[]
+  readonly warnings: (object: unknown, pool: Pool, facts: PoolFacts) => string[]
   /** Why a change is refused before it is asked what becomes of the holders. */
   readonly refusal?: (old: unknown, next: unknown, isHeld: () => boolean) => string | undefined
   /** The refusal of a change by which holders would stand outside of the pool. */
@@ -67,7 +68,8 @@ export function admitPool(rules: PoolRules, request: PoolRequest, facts: PoolFac
   if (space.length > 0) return { kind: 'invalid', faults: space, warnings: [] }
   const { denied, warnings: overlapWarnings } = judgeOverlaps({ old, next, pool, isTold }, facts)
   if (denied.length > 0) return { kind: 'invalid', faults: denied, warnings: [] }
-  const warnings = [...rules.warnings(next, pool), ...overlapWarnings]
+  const told = isTold ? toldWarnings(old, pool, facts) : []
+  const warnings = [...rules.warnings(next, pool, facts), ...told, ...overlapWarnings]
   if (old === undefined || !isTold) return allowed(warnings)
   const refusal = rules.refusal?.(old, next, () => facts.isHeld(pool.identity))
   if (refusal !== undefined) return refused(refusal, warnings)
@@ -166,6 +168,25 @@ function isDraining({ draining, family }: Pool, { ip, bits }: Block): boolean {
   const range = { family, first: toValue(firstIP({ ip, bits })), last: toValue(lastIP({ ip, bits })) }
   return overlapsSet(draining, { family, ranges: [range] })
 }
+
+/** An IPAddress never changes: what its holder was told, it goes on to tell. */
+function toldWarnings(old: unknown, next: Pool, facts: PoolFacts): string[] {
+  const before = old === undefined ? undefined : toPool(old)
+  if (before === undefined || isMalformed(before)) return []
+  const count = (isOther: (told: ToldSubnet) => boolean) =>
+    facts.toldOf(next.identity).reduce((sum, told) => sum + (isOther(told) ? told.count : 0), 0)
+  const warnings: string[] = []
+  const ofGateway = before.gatewayText === next.gatewayText ? 0 : count(({ gateway }) => gateway !== next.gatewayText)
+  if (ofGateway > 0) {
+    const then = 'a gateway that is told to a holder is given to no claim'
+    warnings.push(`spec.gateway: ${addressesSay(ofGateway)} another gateway, or none, and will not change: ${then}`)
+  }
+  const ofPrefix = before.prefix === next.prefix ? 0 : count(({ prefix }) => prefix !== next.prefix)
+  if (ofPrefix > 0) warnings.push(`spec.prefix: ${addressesSay(ofPrefix)} another prefix length, and will not change`)
+  return warnings
+}
+
+const addressesSay = (count: number): string => (count === 1 ? '1 IPAddress says' : `${count} IPAddresses say`)
 
 /** What a message lists of something that may be as long as the pool is large. */
 const listedMax = 20

@@ -15,6 +15,7 @@ import { readEntries } from './entries.ts'
 import { parseGateway } from './gateway.ts'
 import { outside } from './in-cluster-pool.ts'
 import { admitPool, lostPrefixes, nothingOffered, type PoolRules } from './pool-change.ts'
+import { specialWarnings } from './special-ranges.ts'
 
 /** `old` is undefined on create, `next` on delete. */
 export const admitPrefixPool = (old: unknown, next: unknown, facts: PoolFacts, isCallerProven = false): Ruling =>
@@ -105,5 +106,10 @@ function prefixWarnings(spec: Fields, pool: Pool): string[] {
     }
   }
   const excluded = readEntries(textsAt(spec, 'excludedPrefixes', []), 'spec.excludedPrefixes')
-  return [...warnings, ...outside(excluded, pool, 'spec.excludedPrefixes'), ...nothingOffered(pool)]
+  return [
+    ...warnings,
+    ...specialWarnings(pool, 'spec.prefixes'),
+    ...outside(excluded, pool, 'spec.excludedPrefixes'),
+    ...nothingOffered(pool),
+  ]
 }
