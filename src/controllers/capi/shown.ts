@@ -1,12 +1,18 @@
 // What IPAddresses and the choices of IPAddressClaims show to have. The ledger is kept equal to it whichever desks are on: an
 // address that an IPAddress shows is in use, whether or not this process serves its claim.
+//
+// A choice counts if the claim has a hold of it, or could be given it now: by its namespace, its quota and what the pool offers.
+// Any user who may write a claim can write a choice, and would else keep addresses from others that are not for that user.
 
 import type { IPAddress } from '../../api/ip-address.ts'
-import { type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
+import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
 import type { Identity } from '../../api/object.ts'
-import { parseIP } from '../../ip/address.ts'
+import { type Pool, poolKey } from '../../api/pool.ts'
+import { type IP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import { type Wish, whyNotForClaim } from '../../ipam/choose.ts'
+import type { Refusal } from '../../ipam/refusal.ts'
 import type { Change } from '../../kube/cache.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
 import { readable } from '../office/kept.ts'
@@ -15,7 +21,7 @@ import type { Sources } from '../office/sources.ts'
 import { findPool } from '../office/views.ts'
 import { poolOfReport } from './ownership.ts'
 import { claimOf, reportOf } from './parsed.ts'
-import type { Caches } from './world.ts'
+import { type Caches, keyOfClaim } from './world.ts'
 
 export const reportNamed = (key: string): ShownBy => ({ kind: 'IPAddress', key })
 export const claimNamed = (key: string): ShownBy => ({ kind: 'IPAddressClaim', key })
@@ -23,12 +29,12 @@ export const claimNamed = (key: string): ShownBy => ({ kind: 'IPAddressClaim', k
 /** The objects of a claim: itself, and its report. */
 export const ownOf = (key: string): readonly ShownBy[] => [reportNamed(key), claimNamed(key)]
 
-interface Seen extends Pick<Caches, 'claims' | 'reports' | 'pools'> {
-  readonly sources: Pick<Sources, 'subscribe' | 'whySpaceRefused'>
+interface Seen extends Pick<Caches, 'claims' | 'reports' | 'pools' | 'holds' | 'namespaces'> {
+  readonly sources: Pick<Sources, 'subscribe' | 'whySpaceRefused' | 'all'>
 }
 
 export function followShown(seen: Seen, ledger: Ledger): void {
-  const { claims, reports, sources } = seen
+  const { claims, reports, holds, namespaces, sources } = seen
   ledger.judgeBound('IPAddress', key => isBound(seen, key))
   reports.subscribe(change => showReport(seen, ledger, change))
   claims.subscribe(change => showChoice(seen, ledger, change))
@@ -37,6 +43,63 @@ export function followShown(seen: Seen, ledger: Ledger): void {
     if (pool === undefined || !isChanged) return
     for (const object of reports.byIndex('pool', key)) showReport(seen, ledger, { new: object })
     for (const object of claims.byIndex('pool', key)) showChoice(seen, ledger, { new: object })
+  })
+  namespaces.subscribe(({ old, new: next }) => {
+    if (namespaces.hasSynced) showOfNamespace(keyOf(next ?? old), seen, ledger)
+  })
+  // Lists come in any order: what is held counts before what is only shown, and what is shown longest goes first.
+  for (const cache of [claims, holds, namespaces]) void cache.synced().then(() => showAgain(seen, ledger))
+}
+
+/** A pool that asks for labels may be offered to it now, or no longer. */
+function showOfNamespace(namespace: string, seen: Seen, ledger: Ledger): void {
+  for (const pool of seen.sources.all()) {
+    if (pool.allowedNamespaces === undefined) continue
+    for (const object of seen.claims.byIndex('pool', poolKey(pool)))
+      if (object.metadata.namespace === namespace) showChoice(seen, ledger, { new: object })
+  }
+}
+
+function showAgain(seen: Seen, ledger: Ledger): void {
+  const unproven: KubeObject[] = []
+  for (const object of seen.claims.values()) {
+    const choice = choiceIn(object, seen)
+    if (choice !== undefined && !isHeld(choice, ledger)) unproven.push(object)
+  }
+  for (const object of unproven) ledger.hide(claimNamed(keyOf(object)), 'choice')
+  const createdAt = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? ''
+  unproven.sort((a, b) => (createdAt(a) < createdAt(b) ? -1 : 1))
+  for (const object of unproven) showChoice(seen, ledger, { new: object })
+}
+
+/** What permissions and quotas ask about a claim. */
+export function applicantOf(
+  claim: IPAddressClaim,
+  { namespaces }: Pick<Caches, 'namespaces'>,
+): Omit<Wish, 'owner' | 'requested' | 'random'> {
+  const namespace = namespaces.get(claim.metadata.namespace)
+  return {
+    claim: claimReference(claim),
+    namespaceLabels: namespace && (namespace.metadata.labels ?? {}),
+    keptFor: [keyOfClaim(claim), claim.metadata.name],
+  }
+}
+
+/** Why the pool would not give this address to the claim that shows it, be it free or not. */
+export function whyNotCounted(
+  claim: IPAddressClaim,
+  pool: Pool,
+  ip: IP,
+  ledger: Ledger,
+  caches: Pick<Caches, 'namespaces'>,
+): Refusal | undefined {
+  const { space } = pool
+  const isCounted =
+    ledger.holdAt(space, ip) === undefined && ledger.isShownBy(claimNamed(keyOfClaim(claim)), 'choice', space, ip)
+  return whyNotForClaim(pool, ledger.indexOf(space), {
+    ...applicantOf(claim, caches),
+    requested: toIPText(ip),
+    counted: isCounted ? 1 : 0,
   })
 }
 
@@ -59,16 +122,40 @@ function showReport(seen: Seen, ledger: Ledger, change: Change<KubeObject>): voi
 }
 
 function showChoice(seen: Seen, ledger: Ledger, change: Change<KubeObject>): void {
-  const key = keyOf(change.new ?? change.old)
-  const claim = readable<IPAddressClaim>(change.new, claimOf)
-  const pool = claim && poolOfClaim(claim)
-  if (claim?.choice === undefined || pool === undefined) return ledger.hide(claimNamed(key), 'choice')
-  const { namespace } = claim.metadata
-  ledger.show({ by: claimNamed(key), as: 'choice', namespace, ...placeOf(claim.choice, pool, seen) })
+  const by = claimNamed(keyOf(change.new ?? change.old))
+  const choice = choiceIn(change.new, seen)
+  if (choice === undefined || !(isHeld(choice, ledger) || isPermitted(choice, seen, ledger)))
+    return ledger.hide(by, 'choice')
+  const { clusterName, metadata } = choice.claim
+  const tenant = { namespace: metadata.namespace, ...(clusterName !== '' && { clusterName }) }
+  ledger.show({ by, as: 'choice', ...tenant, ...choice.place })
 }
 
+interface Chosen {
+  readonly claim: IPAddressClaim
+  readonly place: Place
+}
+
+function choiceIn(object: KubeObject | undefined, seen: Seen): Chosen | undefined {
+  const claim = readable<IPAddressClaim>(object, claimOf)
+  const pool = claim && poolOfClaim(claim)
+  if (claim?.choice === undefined || pool === undefined) return undefined
+  return { claim, place: placeOf(claim.choice, pool, seen) }
+}
+
+function isHeld({ claim, place: { space, ip } }: Chosen, ledger: Ledger): boolean {
+  return ip !== undefined && ledger.holdAt(space, ip)?.claim.uid === claim.metadata.uid
+}
+
+function isPermitted({ claim, place: { pool: identity, ip } }: Chosen, seen: Seen, ledger: Ledger): boolean {
+  const pool = findPool(seen, identity)
+  return pool !== undefined && ip !== undefined && whyNotCounted(claim, pool, ip, ledger, seen) === undefined
+}
+
+type Place = Pick<Showing, 'pool' | 'space' | 'ip' | 'bits'>
+
 /** Where in the ledger the address lies. */
-function placeOf(address: string, identity: Identity, seen: Seen): Pick<Showing, 'pool' | 'space' | 'ip' | 'bits'> {
+function placeOf(address: string, identity: Identity, seen: Seen): Place {
   const pool = findPool(seen, identity)
   const ip = parseIP(address)
   // What a tenant shows in a space that is not offered to its namespace keeps no address from those that are in it.

@@ -246,7 +246,8 @@ function toFreed({ space, ip, bits, pool, claim }: HoldSpec): Freed {
 
 function isSame(one: Showing, other: Showing): boolean {
   if (one.as !== other.as || one.space !== other.space || one.bits !== other.bits) return false
-  if (one.namespace !== other.namespace || identityKey(one.pool) !== identityKey(other.pool)) return false
+  if (one.namespace !== other.namespace || one.clusterName !== other.clusterName) return false
+  if (identityKey(one.pool) !== identityKey(other.pool)) return false
   return one.ip === undefined || other.ip === undefined ? one.ip === other.ip : isSameIP(one.ip, other.ip)
 }
 
