@@ -251,7 +251,9 @@ function isSame(one: Showing, other: Showing): boolean {
   return one.ip === undefined || other.ip === undefined ? one.ip === other.ip : isSameIP(one.ip, other.ip)
 }
 
-function toShadow({ pool, space, bits, namespace, clusterName }: Showing, ip: IP) {
-  const claim = { apiGroup: '', kind: '', namespace, name: '', uid: '', ...(clusterName && { clusterName }) }
+/** What is on its way counts as held; what is only shown has no uid. */
+function toShadow({ by, as, pool, space, bits, namespace, clusterName }: Showing, ip: IP) {
+  const uid = as === 'intent' ? by.key : ''
+  const claim = { apiGroup: '', kind: '', namespace, name: '', uid, ...(clusterName && { clusterName }) }
   return { space, ip, bits, pool, claim, owner: undefined, state: 'held', since: '' } as const
 }
