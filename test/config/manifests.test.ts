@@ -48,6 +48,8 @@ describe('the manifests in config', () => {
       'CustomResourceDefinition',
       'MutatingWebhookConfiguration',
       'Namespace',
+      'ValidatingAdmissionPolicy',
+      'ValidatingAdmissionPolicyBinding',
       'ValidatingWebhookConfiguration',
     ])
   })

@@ -4,6 +4,7 @@
 import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
+import { quoteUnlessIP } from '../../ip/address.ts'
 import { quoteText } from '../../ip/malformed.ts'
 import { type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
 
@@ -35,7 +36,7 @@ export function shownByAnother(address: string): Refusal {
 
 export function reportShowsOther(report: IPAddress, address: string): Refusal {
   const { namespace, name } = report.metadata
-  const why = `IPAddress ${namespace}/${name} shows ${quoteText(report.address)} of ${report.poolRef.name}, and this claim has ${address}: delete the one that is wrong`
+  const why = `IPAddress ${namespace}/${name} shows ${quoteUnlessIP(report.address)} of ${report.poolRef.name}, and this claim has ${address}: delete the one that is wrong`
   return refuse('AddressInUse', why)
 }
 
