@@ -80,7 +80,7 @@ async function writerOf(side: Side, name: string): Promise<(claim: KubeObject, n
     }
     await takeHold(world, spec)
     const chosen = must(claimOf(await storeChoice(world, claim, address, network)))
-    await createReport(world, chosen, pool, address)
+    await createReport(world, chosen, pool, { address, ...network })
     const message = `${address} is allocated`
     const fact = { type: 'Ready', status: 'True', reason: 'AddressAllocated', message } as const
     const conditions = setCondition([], { ...fact, observedGeneration: 1 }, timestamp(clock))

@@ -22,6 +22,7 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['pool-status', 'What pools say'],
   ['paused', 'Pauses'],
   ['hands', 'What people do by hand'],
+  ['choices', 'What claims say to have'],
   ['takeover', 'What comes from elsewhere'],
   ['moved', 'What goes elsewhere'],
   ['restarts', 'Crashes, restarts, late events'],

@@ -29,6 +29,7 @@ ChecksExpired == TRUE        \* T12 carries the hold's version
 RenewsFound == TRUE          \* T2
 RereadsWitnesses == TRUE     \* rule 3
 ChecksShown == TRUE          \* T14
+AsksProof == TRUE            \* a choice that nothing proves is had only while its address is offered
 LeavesUndecided == TRUE      \* a hold of a living claim without a choice is no stray
 ReadsGone == TRUE            \* a claim is gone when the API server says so, not when a view lacks it
 StrangersWait == TRUE        \* quarantine
@@ -99,6 +100,8 @@ BoundToOther(n, a) == \E m \in Names \ {n} : Reads(m) /\ report[m].address = a
 (* Who is bound, and has hold or report to prove it, minds only others who are bound: anybody may write a choice or a report. *)
 Proven(n, a) == Lives(n) /\ claim[n].bound # "no" /\ (Holds(claim[n].uid, a) \/ (OwnReport(n) /\ report[n].address = a))
 Disputed(n, a) == IF Proven(n, a) THEN BoundToOther(n, a) ELSE ShownByOther(n, a)
+(* Anybody may write a choice. That the claim was given it is proven by its hold, or by a report that is its own or nobody's. *)
+ChoiceProven(n, a) == Holds(claim[n].uid, a) \/ (Adoptable(n) /\ report[n].address = a)
 MayHave(n, a) == IF hold[a] = None \/ Holds(claim[n].uid, a) THEN TRUE ELSE hold[a].state = "quarantined" /\ hold[a].name = n
 RestsFor(n, a) == Exists(hold[a]) /\ hold[a].state = "quarantined" /\ hold[a].name = n
 Regains(n, a) == RestsFor(n, a) /\ ~LooksRegained
@@ -227,7 +230,9 @@ Look(w, n) ==
   /\ job[w] = Idle /\ Exists(c)
   /\ CASE c.dying /\ Parks(n) -> Asks("park", report[n].address, FALSE)
        [] c.dying -> Asks("unreport", c.choice, FALSE)
-       [] c.choice # None -> ~Settled(n) /\ Takes(c.choice, c.guard)
+       [] c.choice # None -> /\ ~Settled(n)
+                             /\ AsksProof => ChoiceProven(n, c.choice) \/ c.choice \in offered  \* else: waits for it, and says why
+                             /\ Takes(c.choice, c.guard)
        [] c.choice = None /\ Adoptable(n) -> Takes(report[n].address, FALSE)
        [] c.choice = None /\ ~Adoptable(n) /\ RereadsWitnesses /\ (c.guard \/ c.bound # "no") /\ Mine(n) # {} ->
             \E a \in Mine(n) : Mine(n) = {a} /\ Takes(a, FALSE)                     \* several: which it was is forgotten, and said so
@@ -418,10 +423,10 @@ Lawful(a) == LET h == hold[a] g == hold'[a] IN
   \/ h.state = "quarantined" /\ h.over /\ g = None
   \/ \E w \in Workers : job[w].step = "give back" /\ job[w].address = a
 NoEarlyReuse == [][\A a \in Addresses : Lawful(a)]_vars
-(* Nobody new is sent to an address that is not offered. *)
+(* Nobody is sent to an address that is not offered, except who has it: by a hold, or by a report. *)
 NothingNew == [][\A w \in Workers : job[w] = Idle /\ job'[w].step = "take" /\ job'[w].address \notin offered =>
                    LET n == job'[w].name a == job'[w].address IN
-                   claim[n].choice = a \/ (Adoptable(n) /\ report[n].address = a) \/ a \in Mine(n)]_vars
+                   (Adoptable(n) /\ report[n].address = a) \/ a \in Mine(n)]_vars
 (* A report that names a living claim is only ever removed by people. So is one that names nobody and that no provider has had, *)
 (* unless it shows the choice of a claim of its name on its way out.                                                            *)
 GoesWithClaim(n) == \E w \in Workers : job[w].step = "unreport" /\ job[w].name = n /\ job[w].address = report[n].address
@@ -441,7 +446,8 @@ Fair == /\ \A w \in Workers : WF_vars(Sends(w))
 FairSpec == Spec /\ Fair
 
 (* A claim that is not bound has a reason: its report shows another address than its choice; what it asks for is another's, or there *)
-(* is nothing left to ask for; it was bound and nothing remembers to what; several holds are in its name and nothing says which.      *)
+(* is nothing left to ask for; it was bound and nothing remembers to what; several holds are in its name and nothing says which;      *)
+(* nothing proves its choice, which is not offered.                                                                                   *)
 Wants(n) == IF claim[n].choice # None THEN {claim[n].choice}
             ELSE IF Adoptable(n) THEN {report[n].address}
             ELSE Mine(n) \union {a \in offered : ~ShownByOther(n, a)}
@@ -450,7 +456,8 @@ Refused(n) == \A a \in Wants(n) :
   ~MayHave(n, a) \/ ((hold[a] = None \/ claim[n].choice = None \/ hold[a].state = "quarantined") /\ Disputed(n, a))
 Forgotten(n) == claim[n].choice = None /\ ~Adoptable(n) /\ (claim[n].bound # "no" \/ claim[n].guard) /\
                 Cardinality(Mine(n)) # 1 /\ (Mine(n) = {} => claim[n].bound # "no")
-EventuallyBound == <>[](\A n \in Names : Lives(n) => Settled(n) \/ Contradicted(n) \/ Refused(n) \/ Forgotten(n))
+Unproven(n) == claim[n].choice # None /\ ~ChoiceProven(n, claim[n].choice) /\ claim[n].choice \notin offered
+EventuallyBound == <>[](\A n \in Names : Lives(n) => Settled(n) \/ Contradicted(n) \/ Refused(n) \/ Forgotten(n) \/ Unproven(n))
 EventuallyGone == <>[](\A n \in Names : Exists(claim[n]) => ~claim[n].dying)
 EventuallyTidy == <>[](/\ \A a \in Addresses : Exists(hold[a]) => hold[a].state = "held" /\ ~Stray(a)
                        /\ \A n \in Names : Exists(report[n]) => ~StrayReport(n))

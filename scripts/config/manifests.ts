@@ -2,6 +2,7 @@
 // from the permissions, webhook configurations from the webhooks, definitions from `config/crd`. Nothing of it is kept twice.
 
 import { Document, isMap, stringify, type YAMLSeq } from 'yaml'
+import { toPolicies } from '../../src/admission/policy.ts'
 import {
   toMutatingConfiguration,
   toValidatingConfiguration,
@@ -56,6 +57,7 @@ export function toInstallation(options: InstallOptions): Manifest[] {
     ...toUserRoles(options),
     ...toCertificates(options),
     ...toWebhooks(options),
+    ...toAdmissionPolicies(options),
     ...toManager(options),
   ]
 }
@@ -139,7 +141,7 @@ export function toUserRoles({ namePrefix, labels, desks, on }: InstallOptions): 
 export function toWebhooks(options: InstallOptions): Manifest[] {
   const { namePrefix, labels } = options
   const registration = { address: addressOf(options), namePrefix, labels, annotations: injection(options) }
-  const webhooks = componentsOf(options.desks, options.on).flatMap(component => component.webhooks)
+  const webhooks = webhooksOf(options)
   return [
     {
       apiVersion: 'v1',
@@ -151,6 +153,13 @@ export function toWebhooks(options: InstallOptions): Manifest[] {
     toValidatingConfiguration(webhooks, registration),
   ]
 }
+
+/** What the API server judges by itself, as long as the desk that it is for is on. */
+export function toAdmissionPolicies(options: InstallOptions): Manifest[] {
+  return toPolicies(webhooksOf(options), options)
+}
+
+const webhooksOf = ({ desks, on }: InstallOptions) => componentsOf(desks, on).flatMap(component => component.webhooks)
 
 /** The certificate that webhooks and metrics are served with, signed by itself and renewed by cert-manager. */
 export function toCertificates(options: InstallOptions): Manifest[] {
@@ -373,6 +382,11 @@ export function toFiles(options: InstallOptions): ManifestFile[] {
       toUserRoles(options),
     ],
     ['webhook/webhooks.yaml', 'The webhooks of the office and of every desk.', toWebhooks(options)],
+    [
+      'webhook/policies.yaml',
+      'Which users may say that a claim has an address. The API server judges it by itself.',
+      toAdmissionPolicies(options),
+    ],
     [
       'webhook/certificate.yaml',
       'The certificate that webhooks are served with. It needs cert-manager.',

@@ -31,6 +31,7 @@ const models: readonly Model[] = [
       'stripped',
       'arrivals',
       'one-claim-arrivals',
+      'unproven',
       'forced',
       'renamed',
       'rested',

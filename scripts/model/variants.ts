@@ -113,6 +113,12 @@ export const variants: readonly Variant[] = [
     promise: 'OthersKept',
   },
   {
+    says: 'a choice without proof is believed',
+    rule: 'AsksProof',
+    configuration: 'unproven',
+    promise: 'NothingNew',
+  },
+  {
     says: 'a report whose owner the garbage collector took off is left lying',
     rule: 'KnowsCollected',
     configuration: 'liveness',

@@ -4,6 +4,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { parseDocument } from 'yaml'
+import { toPolicies } from '../../src/admission/policy.ts'
 import { toMutatingConfiguration, toValidatingConfiguration } from '../../src/admission/registration.ts'
 import { deskNames } from '../../src/cli/desks.ts'
 import { type PermissionSet, permissionSets } from '../../src/cli/permissions.ts'
@@ -122,12 +123,13 @@ function webhooks(): Manifest {
   }
 }
 
-/** As they stand in the two configurations; templates put in where the API server reaches them. */
+/** As they stand in the two configurations, and policies; templates put in where the API server reaches them, and names. */
 function webhooksOf({ webhooks }: Component) {
   const registration = { address: { kind: 'service', namespace: '', name: '' } } as const
   return {
     mutating: toMutatingConfiguration(webhooks, registration).webhooks,
     validating: toValidatingConfiguration(webhooks, registration).webhooks,
+    policies: toPolicies(webhooks, { namePrefix: '', labels: {} }),
   }
 }
 

@@ -78,7 +78,7 @@ function toWebhook(webhook: Webhook, address: WebhookAddress) {
   }
 }
 
-function ruleFor({ kind, operations, versions }: Webhook) {
+export function ruleFor({ kind, operations, versions }: Webhook) {
   const { group, version, plural, isNamespaced } = kind
   const scope = isNamespaced ? 'Namespaced' : 'Cluster'
   const apiVersions = [versions === 'all' ? '*' : version]

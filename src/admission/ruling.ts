@@ -21,6 +21,8 @@ export type Ruling =
   | { readonly kind: 'invalid'; readonly faults: readonly Fault[]; readonly warnings: readonly string[] }
   /** The same, where the owner of the kind answers faults with 403. */
   | { readonly kind: 'forbidden'; readonly faults: readonly Fault[]; readonly warnings: readonly string[] }
+  /** The user may not. */
+  | { readonly kind: 'denied'; readonly message: string; readonly warnings: readonly string[] }
   /** The object is right, the change is not. */
   | { readonly kind: 'refused'; readonly message: string; readonly warnings: readonly string[] }
 
@@ -51,6 +53,8 @@ export function toStatus(ruling: Ruling, { group, kind, name }: Subject): object
       return undefined
     case 'refused':
       return failure(400, 'BadRequest', ruling.message)
+    case 'denied':
+      return failure(403, 'Forbidden', ruling.message)
     case 'forbidden':
       return failure(403, 'Forbidden', describeFaults(ruling.faults))
     case 'invalid':

@@ -3,6 +3,7 @@
 
 import type { VersionedKind } from '../api/object.ts'
 import type { MatchCondition } from './match-conditions.ts'
+import type { Policy } from './policy.ts'
 import type { Ruling } from './ruling.ts'
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE'
@@ -27,8 +28,13 @@ export interface Webhook<F = unknown> {
   readonly objectSelector?: object
   /** Whether a mutating webhook is asked once more when a later one changed the object. */
   readonly reinvocationPolicy?: 'Never' | 'IfNeeded'
-  /** The kind belongs to another product, which answers for it wherever it is installed: registered only where it is not. */
+  /**
+   * The kind belongs to another product, which answers for it wherever it is installed, or the API server judges by itself
+   * (`policy`): registered only where that is not so.
+   */
   readonly isStandIn?: boolean
+  /** What it stands in for. */
+  readonly policy?: Policy
   /** A method and no property, so that webhooks of several desks, with several kinds of facts, can be one list. */
   answer(request: WebhookRequest, facts: F): Ruling | Promise<Ruling>
 }

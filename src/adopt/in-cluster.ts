@@ -70,13 +70,13 @@ function worldOf(listed: Listed): World {
   const sources = new Sources(caches)
   followHolds(caches, ledger)
   followShown({ ...caches, sources }, ledger)
-  // Pools first: an address shows only once it is known in which space.
+  // Pools first: an address shows only once it is known in which space; and a choice, whether its namespace may have it.
   for (const [kind, cache] of caches.pools) cache.replace(listed.pools.get(kind) ?? [], '')
+  caches.namespaces.replace(listed.namespaces, '')
   caches.holds.replace(listed.holds, '')
   caches.claims.replace(listed.claims, '')
   caches.reports.replace(listed.reports, '')
   caches.clusters.replace(listed.clusters, '')
-  caches.namespaces.replace(listed.namespaces, '')
   return { caches, ledger, sources, random: () => 0, moved: { isLeaving: isMarkedForMove } }
 }
 

@@ -196,13 +196,16 @@ describe('An address that Metal3 has given out', () => {
     expect(pools[0]?.spec).toMatchObject({ excludedAddresses: ['10.0.0.11'], preAllocations: { app: '10.0.0.12' } })
   })
 
-  test('outside its pool goes with its claim all the same', () => {
+  test('outside its pool goes with its claim all the same, and an IPAddress proves it', () => {
     const { pools, claims, verdicts } = translate({
       addresses: [anAddress('10.9.9.9', 'web')],
       claims: [aClaim('web')],
     })
     expect(verdicts).toMatchObject([{ outcome: 'recreate' }])
-    expect(claims[0]?.metadata.annotations).toEqual({ 'mooring.dev/address': '10.9.9.9' })
+    expect(claims).toMatchObject([
+      { kind: 'IPAddress', metadata: { name: 'web', namespace: 'metal' }, spec: { address: '10.9.9.9', prefix: 24 } },
+      { kind: 'IPAddressClaim', metadata: { name: 'web', annotations: { 'mooring.dev/address': '10.9.9.9' } } },
+    ])
     expect(pools[0]?.spec.preAllocations).toBeUndefined()
   })
 

@@ -4,7 +4,8 @@
 // moment in which an address is offered and not yet kept.
 //
 // A claim that names Metal3's pool cannot be made to name another: what it says never changes. It has to be made anew; the
-// object to make is part of the translation, and carries its address as its choice.
+// object to make is part of the translation, and carries its address as its choice. Where the new pool would not give that
+// address even to the claim it is for, an IPAddress goes with it: it proves that the claim had it.
 
 import { createHash } from 'node:crypto'
 import { addressPoolKind } from '../api/address-pool.ts'
@@ -15,7 +16,7 @@ import { apiVersionOf, type Metadata } from '../api/object.ts'
 import type { Pool } from '../api/pool.ts'
 import { spaceOfNamespace, spaceOfPool } from '../api/space.ts'
 import { toPool } from '../api/to-pool.ts'
-import { type Family, type IP, parseIP, toIPText, toValue } from '../ip/address.ts'
+import { type Family, type IP, isSameIP, parseIP, toIPText, toValue } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { type Range, rangeOfIP, toRangeText } from '../ip/range.ts'
 import { hasIP, type RangeSet, toRangeSet } from '../ip/range-set.ts'
@@ -37,7 +38,7 @@ export interface Metal3Objects {
 
 export interface Translation {
   readonly pools: readonly AddressPoolObject[]
-  /** Claims as they have to be made anew, once the old ones are gone. */
+  /** Claims as they have to be made anew, once the old ones are gone; some with an IPAddress in front. */
   readonly claims: readonly KubeObject[]
   readonly verdicts: readonly Verdict[]
 }
@@ -276,15 +277,15 @@ function settlePool(
   }
   return {
     pools,
-    claims: judged.flatMap(({ anew }) => anew ?? []),
+    claims: judged.flatMap(({ anew = [] }) => anew),
     verdicts: [...judged.map(({ verdict }) => verdict), ...promises],
   }
 }
 
 interface Judged {
   readonly verdict: Verdict
-  /** The claim as it has to be made anew. */
-  readonly anew?: KubeObject
+  /** The claim as it has to be made anew, behind what proves its address. */
+  readonly anew?: readonly KubeObject[]
 }
 
 /** Whatever the verdict, an address that a new pool lists is kept from other claims. */
@@ -302,7 +303,8 @@ function judge(one: Metal3Address, bench: Bench): Judged {
   const hasRoom = place !== undefined && place.kept.preAllocations.size < preAllocationsMax
   if (hasRoom) place.kept.preAllocations.set(one.claimName, toIPText(ip))
   else place?.kept.excluded.push(ip)
-  return one.kind === 'capi' ? judgeClaim(one, ip, place, bench) : { verdict: judgeIPClaim(one, place) }
+  const isGiven = hasRoom && !isGateway(ip, place.draft)
+  return one.kind === 'capi' ? judgeClaim(one, ip, place, isGiven, bench) : { verdict: judgeIPClaim(one, place) }
 }
 
 interface Why {
@@ -336,7 +338,13 @@ function judgeIPClaim(one: Metal3Address, place: Place | undefined): Verdict {
   return verdictOn(one, 'left alone', 'NotOffered', 'its pool does not list it: no claim gets it')
 }
 
-function judgeClaim(one: Metal3Address, ip: IP, place: Place | undefined, bench: Bench): Judged {
+function isGateway(ip: IP, { gateway }: Draft): boolean {
+  const own = parseIP(gateway)
+  return !isMalformed(own) && isSameIP(own, ip)
+}
+
+/** `isGiven`: the new pool gives the address to a claim of this name. */
+function judgeClaim(one: Metal3Address, ip: IP, place: Place | undefined, isGiven: boolean, bench: Bench): Judged {
   const key = keyOfClaim(one)
   const claim = bench.claims.get(key)
   if (holderAt(ip, place, bench) === key) {
@@ -348,10 +356,12 @@ function judgeClaim(one: Metal3Address, ip: IP, place: Place | undefined, bench:
   if (claim === undefined || claim.isDeleting) {
     return { verdict: verdictOn(one, 'leaves', 'Deleting', 'its claim is being deleted: let Metal3 finish first') }
   }
-  const { name } = place?.draft ?? bench.pool.metadata
+  const draft = place?.draft ?? bench.places.find(({ draft }) => draft.family === ip.family)?.draft
+  const name = draft?.name ?? bench.pool.metadata.name
+  const anew = toNewClaim(claim, name, toIPText(ip))
   return {
     verdict: verdictOn(one, 'recreate', 'PoolNeverChanges', `make claim ${key} anew on AddressPool ${name}`),
-    anew: toNewClaim(claim, name, toIPText(ip)),
+    anew: isGiven || draft === undefined ? [anew] : [toProof(claim, draft, toIPText(ip)), anew],
   }
 }
 
@@ -434,6 +444,25 @@ function holdersOf(holds: readonly Hold[]): Map<string, string> {
 /** Written by tools for themselves: copied, they would lie. */
 const notCopied = ['kubectl.kubernetes.io/last-applied-configuration']
 
+/** It names no owner: the claim of its name takes it over. */
+function toProof({ version, metadata }: IPAddressClaim, { name: pool, prefix, gateway }: Draft, address: string) {
+  const { name, namespace } = metadata
+  return {
+    apiVersion: `${ipamGroup}/${version}`,
+    kind: 'IPAddress',
+    metadata: { name, namespace },
+    spec: {
+      claimRef: { name },
+      poolRef: newPool(pool),
+      address,
+      prefix,
+      ...(gateway !== '' && { gateway }),
+    },
+  }
+}
+
+const newPool = (name: string) => ({ apiGroup: addressPoolKind.group, kind: addressPoolKind.kind, name })
+
 function toNewClaim(claim: IPAddressClaim, poolName: string, address: string): KubeObject {
   const { name, namespace, labels, annotations, ownerReferences } = claim.metadata
   const kept = Object.fromEntries(Object.entries(annotations).filter(([key]) => !notCopied.includes(key)))
@@ -449,7 +478,7 @@ function toNewClaim(claim: IPAddressClaim, poolName: string, address: string): K
     },
     spec: {
       ...(claim.clusterName !== '' && { clusterName: claim.clusterName }),
-      poolRef: { apiGroup: addressPoolKind.group, kind: addressPoolKind.kind, name: poolName },
+      poolRef: newPool(poolName),
     },
   }
   return object

@@ -76,25 +76,32 @@ export interface Subnet {
 }
 
 /**
- * What the report of a claim says: what it said before, else what the pool says now. A report cannot be changed, so a
- * second one, made after a deletion or where the claim was moved to, must equal the first, whatever became of the pool.
+ * What the report of a claim said, by the annotation of the claim; where that says nothing, what the pool says now. A report
+ * cannot be changed, so a second one, made after a deletion, must equal the first, whatever became of the pool.
  */
 export function subnetOf({ subnet }: Pick<IPAddressClaim, 'subnet'>, pool: Pool): Subnet {
   const [prefix = '', gateway = '', ...rest] = subnet?.split(' via ') ?? []
   const isLength = /^\d{1,3}$/.test(prefix) && Number(prefix) <= bitsOf(pool.family)
   const isGateway = gateway === '' || !isMalformed(parseIP(gateway))
   if (isLength && isGateway && rest.length === 0) return { prefix: Number(prefix), gateway }
-  return { prefix: pool.prefix, gateway: pool.gatewayText }
+  return subnetOfPool(pool)
 }
+
+export const subnetOfPool = ({ prefix, gatewayText }: Pool): Subnet => ({ prefix, gateway: gatewayText })
 
 export function toSubnetText({ prefix, gateway }: Subnet): string {
   return gateway === '' ? String(prefix) : `${prefix} via ${gateway}`
 }
 
-/** The object to create for a claim. `address` is canonical; an empty gateway is left out, the schema refuses "". */
-export function toIPAddressObject(claim: IPAddressClaim, pool: Pool, address: string) {
+/** What a report says. */
+export interface Reported extends Subnet {
+  /** Canonical. */
+  readonly address: string
+}
+
+/** The object to create for a claim. An empty gateway is left out, the schema refuses "". */
+export function toIPAddressObject(claim: IPAddressClaim, pool: Pool, { address, prefix, gateway }: Reported) {
   const { name, namespace } = claim.metadata
-  const { prefix, gateway } = subnetOf(claim, pool)
   return {
     apiVersion: `${ipamGroup}/${claim.version}`,
     kind: 'IPAddress',

@@ -246,6 +246,9 @@ function problemOf6(text: string): string {
 
 // --- address to text ---
 
+/** For a message: an address as it stands there, anything else quoted and cut. */
+export const quoteUnlessIP = (text: string): string => (isMalformed(parseIP(text)) ? quoteText(text) : text)
+
 /** The text netip.Addr.String gives: RFC 5952, and `::ffff:192.0.2.1` for a mapped address. */
 export function toIPText(ip: IP): IPText {
   const text = ip.family === 4 ? text4(ip.w3) : isMapped(ip) ? `::ffff:${text4(ip.w3)}` : text6(ip)

@@ -1,9 +1,9 @@
 // How full a pool is. Every offered block is counted in exactly one column, so
 //
-//   total = free + held + quarantined + reserved + draining
+//   total = free + held + shown + quarantined + reserved + draining
 //
 // always, and none is ever negative. `held` is whatever is held of what the pool offers, by whichever pool of its space
-// it was given; what this pool gave and offers no more is `outOfRange`, outside of the sum. Numbers are exact: a /64 has
+// it was given; `shown` is what a claim or an IPAddress shows without a hold, which no other claim is given; what this pool gave and offers no more is `outOfRange`, outside of the sum. Numbers are exact: a /64 has
 // more addresses than a JavaScript number can count.
 
 import type { Pool } from '../api/pool.ts'
@@ -16,6 +16,8 @@ export interface Capacity {
   /** What a claim that asks for nothing in particular could get now. */
   readonly free: bigint
   readonly held: bigint
+  /** Shown by a claim or an IPAddress, and not held: the claim is paused, or another provider's, or there is none. */
+  readonly shown: bigint
   readonly quarantined: bigint
   /** Kept for claims that are named and do not hold it yet. */
   readonly reserved: bigint
@@ -35,14 +37,16 @@ export function capacityOf(pool: Pool, index: SpaceIndex): Capacity {
   const taken = index.occupancy(offered, bits)
   const reserved = untaken(index, kept, bits)
   const drained = untaken(index, unkept, bits)
-  const held = BigInt(taken.held)
+  const shown = BigInt(index.shownIn(offered, bits))
+  const held = BigInt(taken.held) - shown
   const quarantined = BigInt(taken.quarantined)
   const used = index.heldOfPool(pool)
   const inRange = index.isOnlyPool(pool) ? taken.held : index.heldFrom(pool, offered, bits)
   return {
     total,
-    free: total - held - quarantined - reserved - drained,
+    free: total - held - shown - quarantined - reserved - drained,
     held,
+    shown,
     quarantined,
     reserved,
     draining: drained,

@@ -68,7 +68,7 @@ export function choose(pool: Pool, index: SpaceIndex, wish: Wish): Choice {
 /** The address that must be it: kept for this claim by the pool's admin, or asked for by the claim's author. */
 function namedAddress(
   pool: Pool,
-  wish: Wish,
+  wish: Pick<Wish, 'keptFor' | 'requested'>,
 ): ({ readonly kind: 'named'; readonly isKept: boolean } & Block) | Refusal | undefined {
   const kept = keptFor(pool, wish)
   const asked = wish.requested === undefined ? undefined : parseRequest(pool, wish.requested)
@@ -81,7 +81,7 @@ function namedAddress(
   return ip === undefined ? undefined : { kind: 'named', isKept: kept !== undefined, ip, bits: pool.bits }
 }
 
-function keptFor({ reservations }: Pool, { keptFor }: Wish): IP | undefined {
+function keptFor({ reservations }: Pool, { keptFor }: Pick<Wish, 'keptFor'>): IP | undefined {
   if (reservations.size === 0) return undefined
   const key = keptFor.find(one => reservations.has(one))
   return key === undefined ? undefined : reservations.get(key)
@@ -100,12 +100,26 @@ function parseRequest(pool: Pool, text: string): IP | Refusal {
   return refuse('NotCanonical', `${poolText(pool.identity)} gives out prefixes of ${pool.bits} bits: ${advice}`)
 }
 
-function takeNamed(
+/**
+ * Why a claim may not have the address that it names, whether or not another claim has it now: the claim learns nothing about
+ * an address that is not for it.
+ */
+export function whyNotForClaim(
   pool: Pool,
   index: SpaceIndex,
-  wish: Wish,
-  { ip, bits, isKept }: Block & { isKept: boolean },
-): Choice {
+  wish: Omit<Wish, 'owner' | 'random'>,
+): Refusal | undefined {
+  const refusal = whyNotPermitted(pool, index, wish)
+  if (refusal !== undefined) return refusal
+  const named = namedAddress(pool, wish)
+  return named === undefined || named.kind === 'refused' ? named : whyNotOpen(pool, named)
+}
+
+function takeNamed(pool: Pool, index: SpaceIndex, wish: Wish, named: Block & { isKept: boolean }): Choice {
+  return whyNotOpen(pool, named) ?? takeUnlessTaken(index, wish, named)
+}
+
+function whyNotOpen(pool: Pool, { ip, bits, isKept }: Block & { isKept: boolean }): Refusal | undefined {
   const text = blockText({ ip, bits })
   const name = poolText(pool.identity)
   switch (whyNotOffered(pool, ip)) {
@@ -128,7 +142,7 @@ function takeNamed(
   if (hasValue(set.draining, block)) {
     return refuse('AddressDraining', `${text} is being drained from ${name}: ask for another address`)
   }
-  return takeUnlessTaken(index, wish, { ip, bits })
+  return undefined
 }
 
 function takeUnlessTaken(index: SpaceIndex, wish: Wish, { ip, bits }: Block): Choice {

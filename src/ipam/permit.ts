@@ -14,6 +14,8 @@ export interface Applicant {
   readonly namespaceLabels: Readonly<Record<string, string>> | undefined
   /** How many addresses of the pool other parts of the same claim are about to take: quotas count them. */
   readonly taking?: number
+  /** How many addresses of the pool are counted already because this very claim shows them. */
+  readonly counted?: number
 }
 
 /** Undefined if the claim may. */
@@ -37,14 +39,19 @@ function whyNotAllowed(pool: Pool, { claim, namespaceLabels }: Applicant): Refus
   return refuse('NamespaceNotAllowed', `${why}: its admin decides by spec.allowedNamespaces and the namespace's labels`)
 }
 
-function whyOverQuota(pool: Pool, index: SpaceIndex, { claim, taking = 0 }: Applicant): Refusal | undefined {
+function whyOverQuota(
+  pool: Pool,
+  index: SpaceIndex,
+  { claim, taking = 0, counted = 0 }: Applicant,
+): Refusal | undefined {
   const { perNamespace, perCluster } = pool.quota
   const { namespace, clusterName } = claim
-  if (perNamespace !== undefined && index.heldOfNamespace(pool, namespace) + taking >= perNamespace) {
+  const more = taking - counted
+  if (perNamespace !== undefined && index.heldOfNamespace(pool, namespace) + more >= perNamespace) {
     return overQuota(pool, `namespace ${namespace}`, perNamespace, 'perNamespace')
   }
   if (perCluster === undefined || clusterName === undefined) return undefined
-  if (index.heldOfCluster(pool, namespace, clusterName) + taking < perCluster) return undefined
+  if (index.heldOfCluster(pool, namespace, clusterName) + more < perCluster) return undefined
   return overQuota(pool, `cluster ${clusterName}`, perCluster, 'perCluster')
 }
 

@@ -17,7 +17,7 @@ import { ReleaseOrder } from './release-order.ts'
 import { NarrowNumbers, type TaggedNumbers, WideNumbers } from './tagged-numbers.ts'
 import { type CountedPool, Tallies } from './tallies.ts'
 
-/** What of a hold matters here. */
+/** What of a hold matters here. Without the uid of a claim it is no hold: an object shows the address. */
 export type IndexedHold = Pick<Hold, 'ip' | 'bits' | 'pool' | 'claim' | 'owner' | 'state' | 'since'> & {
   readonly until?: string | undefined
 }
@@ -54,6 +54,8 @@ export class SpaceIndex {
   #planes: readonly Plane[] = []
   readonly #tallies = new Tallies()
   readonly #quarantined = new Map<string, QuarantinedBlock>()
+  /** What objects show without a hold, by `blockKey`. */
+  readonly #shown = new Map<string, Block>()
   /** Former holder to what it left in quarantine, by `blockKey`. */
   readonly #leftBy = new Map<string, Set<string>>()
   /** Pool and namespace to what its claims left in quarantine, by `blockKey`. */
@@ -84,6 +86,8 @@ export class SpaceIndex {
       if ((before & 1) === 1) this.#dropQuarantined(hold)
     }
     if (isQuarantined) this.#addQuarantined(hold)
+    if (hold.claim.uid === '') this.#shown.set(blockKey(hold), { ip: hold.ip, bits: hold.bits })
+    else this.#dropShown(hold)
   }
 
   /** The hold is gone. `releasedAt` counts where it went without a quarantine. */
@@ -92,6 +96,7 @@ export class SpaceIndex {
     const before = plane?.setTag(block.ip, 0) ?? 0
     if (plane === undefined || before === 0) return
     this.#tallies.leave(before)
+    this.#dropShown(block)
     const quarantined = (before & 1) === 1 ? this.#dropQuarantined(block) : undefined
     plane.noteRelease(block.ip, quarantined?.since ?? releasedAt)
     if (plane.isIdle) this.#planes = this.#planes.filter(kept => kept !== plane)
@@ -151,6 +156,16 @@ export class SpaceIndex {
     return plane?.occupancy(blocks) ?? { held: 0, quarantined: 0 }
   }
 
+  /** How many of those that count as held have no hold: an object shows them, and that is all. */
+  shownIn(blocks: RangeSet, bits: number): number {
+    let count = 0
+    for (const block of this.#shown.values()) {
+      const isOfPlane = block.bits === bits && block.ip.family === blocks.family
+      if (isOfPlane && hasValue(blocks, wideNumber(block.ip, bits))) count++
+    }
+    return count
+  }
+
   /** How many of these blocks are held from this pool: in a shared space some may be another's. */
   heldFrom(pool: CountedPool, blocks: RangeSet, bits: number): number {
     const plane = this.#planeOf(blocks.family, bits)
@@ -187,6 +202,10 @@ export class SpaceIndex {
   /** Whether all that is held in the space is held from this pool. */
   isOnlyPool(pool: CountedPool): boolean {
     return this.#tallies.isOnlyPool(pool)
+  }
+
+  #dropShown(block: Block): void {
+    if (this.#shown.size > 0) this.#shown.delete(blockKey(block))
   }
 
   #planeOf(family: Family, bits: number): Plane | undefined {

@@ -141,7 +141,7 @@ export function statusOfPool(seen: PoolSeen, before: readonly Condition[], now: 
     conditions: nextConditions(before, conditionsOfPool(seen), now),
     ...(pool.metadata.generation > 0 ? { observedGeneration: pool.metadata.generation } : {}),
   }
-  const { total, free, used, outOfRange, held, quarantined, reserved, draining } = capacity
+  const { total, free, used, outOfRange, held, shown, quarantined, reserved, draining } = capacity
   if (pool.identity.apiGroup !== mooringGroup) {
     const ipAddresses = {
       total: countOf(total),
@@ -155,6 +155,7 @@ export function statusOfPool(seen: PoolSeen, before: readonly Condition[], now: 
     total: countOf(total),
     free: countOf(free),
     held: countOf(held),
+    shown: countOf(shown),
     quarantined: countOf(quarantined),
     reserved: countOf(reserved),
     draining: countOf(draining),

@@ -85,6 +85,10 @@ export class Cache<T extends KubeObject, I extends string = never> {
     return this.#objects.keys()
   }
 
+  entries(): IterableIterator<[string, T]> {
+    return this.#objects.entries()
+  }
+
   get size(): number {
     return this.#objects.size
   }

@@ -102,6 +102,16 @@ describe('Taking over from Metal3', () => {
     expect(JSON.parse((await adopt(world)).text).summary).toEqual({ adopted: 1 })
   })
 
+  test('lets a claim keep an address that its pool does not list, by the IPAddress that goes with it', async () => {
+    const world = await aMetal3World()
+    const old = await servedByMetal3(world, 'web', '192.0.2.7')
+    const { text } = await adopt(world, { output: 'yaml' })
+    await world.delete(old)
+    const anew = text.split('---\n').map(document => parse(document))
+    for (const kind of ['IPAddress', 'IPAddressClaim']) await world.create(anew.find(one => one?.kind === kind))
+    await isServed(world, aClaim().named('web').on(onMooring), '192.0.2.7')
+  })
+
   test('lets a controller that makes its claim anew by itself have the same address, by its name', async () => {
     const world = await aMetal3World()
     const old = await servedByMetal3(world, 'web', '10.0.1.7')

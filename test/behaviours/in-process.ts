@@ -13,6 +13,7 @@ import { issueCA, issueServerCertificate } from '../../src/apiserver/certificate
 import { poolConversions } from '../../src/controllers/office/webhooks/conversion.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import { speak } from '../../src/kube/speak.ts'
+import type { Wire } from '../../src/kube/wire.ts'
 import { realClock } from '../../src/runtime/clock.ts'
 import { ok } from '../harness/client.ts'
 import { kubeWire } from '../harness/kube-wire.ts'
@@ -32,8 +33,10 @@ export async function anInProcessWorld(options: WorldOptions): Promise<Ground> {
   if (define !== undefined) await install(server, define(definitions))
   const clock = new VirtualClock()
   const peerCertificate = toDER(certificates().admin().certificate)
-  const wire = kubeWire({ handler: () => server.server.handler, peerCertificate })
-  const { client } = speak({ wire, clock, name: 'tester', absentMs: 0 })
+  const wireOf = (headers: Readonly<Record<string, string>> = {}) =>
+    kubeWire({ handler: () => server.server.handler, peerCertificate, headers })
+  const clientBy = (wire: Wire) => speak({ wire, clock, name: 'tester', absentMs: 0 }).client
+  const wire = wireOf()
   const start = async (which: DesksUnderTest = options) => {
     const desk = aDesk(wire, clock, which)
     await desk.start()
@@ -43,7 +46,8 @@ export async function anInProcessWorld(options: WorldOptions): Promise<Ground> {
   const desk = await start()
   if (hasWebhooks) await askWebhooks(server, desk.webhookSets())
   return {
-    client,
+    client: clientBy(wire),
+    clientOf: user => clientBy(wireOf({ 'impersonate-user': user })),
     clock,
     desk,
     anotherDesk: start,

@@ -4,6 +4,8 @@
 
 import { inject, onTestFinished } from 'vitest'
 import { type Connected, connect } from '../../scripts/real/connect.ts'
+import { speak } from '../../src/kube/speak.ts'
+import type { Wire } from '../../src/kube/wire.ts'
 import { pause } from '../../src/runtime/clock.ts'
 import { definitions } from './definitions.ts'
 import { aDesk, type DesksUnderTest, type DeskUnderTest } from './desk.ts'
@@ -61,6 +63,7 @@ export async function aServerWorld(options: WorldOptions): Promise<Ground> {
   if (hasWebhooks) await askWebhooks(client, home, desk.webhookSets())
   return {
     client,
+    clientOf: user => speak({ wire: actingAs(user, wire), clock, name: 'tester', absentMs: 0 }).client,
     clock,
     desk,
     anotherDesk: start,
@@ -68,3 +71,8 @@ export async function aServerWorld(options: WorldOptions): Promise<Ground> {
     pass: milliseconds => pause(clock, Math.max(20, milliseconds)),
   }
 }
+
+const actingAs =
+  (user: string, wire: Wire): Wire =>
+  request =>
+    wire({ ...request, headers: { ...request.headers, 'impersonate-user': user } })

@@ -1,7 +1,8 @@
-// Webhooks on a server that many tests share: registered by the first test that wants them, answered with what the desk of the
+// Webhooks, and the policies that some of them stand in for, on a server that many tests share: registered by the first test that wants them, answered with what the desk of the
 // present test knows, and taken away by the first test that does not. A server learns of either a moment later, so both wait
 // until it has.
 
+import { toPolicies } from '../../src/admission/policy.ts'
 import {
   toMutatingConfiguration,
   toValidatingConfiguration,
@@ -27,6 +28,19 @@ const registered = (['Validating', 'Mutating'] as const).map(type =>
     namespaced: false,
   }),
 )
+
+const policies = ['', 'Binding'].map(more =>
+  defineKind<KubeObject>({
+    group: 'admissionregistration.k8s.io',
+    versions: ['v1'],
+    plural: more === '' ? 'validatingadmissionpolicies' : 'validatingadmissionpolicybindings',
+    kind: `ValidatingAdmissionPolicy${more}`,
+    namespaced: false,
+  }),
+)
+
+/** The embedded server keeps policies, and does not evaluate them. */
+const judgesByItself = () => process.env.MOORING_BEHAVIOURS_SERVER === 'cluster'
 
 interface Asked {
   readonly server: WebhookServer
@@ -65,7 +79,11 @@ export async function askWebhooks(client: Client, home: string, sets: readonly W
   const caBundle = Buffer.from(ca.certificate).toString('base64')
   const address: WebhookAddress = { kind: 'url', base: `https://127.0.0.1:${server.port}`, caBundle }
   const options = { address, withStandIns: true }
-  const webhooks = sets.flatMap(({ webhooks }) => webhooks)
+  const all = sets.flatMap(({ webhooks }) => webhooks)
+  const webhooks = all.filter(({ policy }) => policy === undefined || !judgesByItself())
+  for (const object of judgesByItself() ? toPolicies(all, { namePrefix: 'mooring-', labels: {} }) : []) {
+    for (const kind of policies) if (kind.kind === object.kind) await client.create(kind, object)
+  }
   const objects = [toValidatingConfiguration(webhooks, options), toMutatingConfiguration(webhooks, options)]
   for (const [at, kind] of registered.entries()) await client.create(kind, objects[at] as KubeObject)
   // The one changes what is stored, the other is asked about it.
@@ -94,7 +112,7 @@ export async function endWebhooks(client: Client, home: string): Promise<void> {
   asked = undefined
   // A webhook that does not answer is a refusal: when none comes, none is asked any more.
   await server.stop()
-  for (const kind of registered) {
+  for (const kind of [...registered, ...(judgesByItself() ? policies : [])]) {
     for (const { metadata } of (await client.list(kind)).items) await client.delete(kind, { name: metadata.name ?? '' })
   }
   await until(async () => (await tried(client, home, aPool())) !== undefined)

@@ -8,10 +8,12 @@ import {
   anAddressPool,
   aPool,
   aPrefixPool,
+  ownerReferenceTo,
   type PoolDraft,
 } from './builders.ts'
 import { coreVersion } from './definitions.ts'
-import { aServedClaim, isGone } from './promises.ts'
+import { claims } from './kinds.ts'
+import { aServedClaim, isGone, isServed } from './promises.ts'
 import { aWorld, type Stored, type Thing, type World } from './world.ts'
 
 const aWorldWithWebhooks = () => aWorld({ hasWebhooks: true })
@@ -276,11 +278,85 @@ describe('The webhook of IPAddresses and claims', () => {
     })
   })
 
-  test('lets a claim arrive with the address it has', async () => {
+  test('lets a claim arrive with the address it has, by a user who may create holds', async () => {
     const world = await aWorldWithWebhooks()
     const pool = await world.create(aPool())
     const claim = aClaim().on(pool).annotated({ 'mooring.dev/address': '10.0.1.7' })
     await world.create(claim)
     await world.eventually(async () => expect((await world.report(claim))?.spec.address).toBe('10.0.1.7'))
+  })
+})
+
+describe('A tenant, who may write claims and IPAddresses and no holds', () => {
+  const tenant = 'tenant'
+  const choice = { 'mooring.dev/address': '10.0.1.7' }
+  const subnet = { 'mooring.dev/subnet': '0 via 192.0.2.66' }
+  const annotations = 'are written by Mooring, and by users who may create holds'
+  const addresses = 'says which address a claim has'
+
+  async function aTenant(world: World): Promise<World> {
+    const [apiGroup, name] = ['rbac.authorization.k8s.io', 'tenant']
+    const rules = [
+      { apiGroups: ['ipam.cluster.x-k8s.io'], resources: ['ipaddressclaims', 'ipaddresses'], verbs: ['*'] },
+    ]
+    const apiVersion = `${apiGroup}/v1`
+    await world.create({ apiVersion, kind: 'Role', metadata: { name }, rules } as Thing)
+    const subjects = [{ apiGroup, kind: 'User', name: tenant }]
+    const roleRef = { apiGroup, kind: 'Role', name }
+    await world.create({ apiVersion, kind: 'RoleBinding', metadata: { name }, subjects, roleRef } as Thing)
+    const theirs = world.as(tenant)
+    // A server learns of roles and policies a moment later.
+    await world.eventually(async () => {
+      const draft = aClaim().on(aPool()).annotated(choice).object
+      const placed = { ...draft, metadata: { ...draft.metadata, namespace: world.home } }
+      await isRefused(theirs.client.create(claims, placed, { isDryRun: true }), annotations)
+    })
+    return theirs
+  }
+
+  test('may not write that a claim has an address, or a gateway', async () => {
+    const world = await aWorldWithWebhooks()
+    const pool = await world.create(aPool())
+    const theirs = await aTenant(world)
+    for (const said of [choice, subnet]) {
+      await isRefused(theirs.create(aClaim().on(pool).annotated(said)), annotations)
+    }
+    const claim = await theirs.create(aClaim().on(pool).asking('10.0.2.1'))
+    for (const said of [choice, subnet]) {
+      await isRefused(theirs.patch(claim, { metadata: { annotations: said } }), annotations)
+    }
+  })
+
+  test('may write all else, and take off what Mooring wrote, which comes back', async () => {
+    const world = await aWorldWithWebhooks()
+    const pool = await world.create(aPool())
+    const theirs = await aTenant(world)
+    const claim = await theirs.create(aClaim().on(pool).asking('10.0.1.7'))
+    await isServed(world, claim, '10.0.1.7')
+    await theirs.patch(claim, { metadata: { labels: { touched: 'yes' }, annotations: choice } })
+    await isRefused(theirs.patch(claim, { metadata: { annotations: subnet } }), annotations)
+    await theirs.patch(claim, {
+      metadata: { annotations: { 'mooring.dev/address': null, 'mooring.dev/subnet': null } },
+    })
+    await world.eventually(async () => {
+      expect((await world.get(claim))?.metadata.annotations).toMatchObject({ ...choice, 'mooring.dev/subnet': '24' })
+    })
+    await theirs.delete(claim)
+    await isGone(world, claim)
+  })
+
+  test('may not make an IPAddress of a pool, or give one to a claim', async () => {
+    const world = await aWorldWithWebhooks()
+    const pool = await world.create(aPool())
+    const theirs = await aTenant(world)
+    const draft = aClaim().on(pool)
+    await isRefused(theirs.create(anAddressFor(draft, '10.0.1.7')), addresses)
+    const made = await world.create(anAddressFor(draft, '10.0.1.7'))
+    const claim = await theirs.create(aClaim().on(pool))
+    const ownerReferences = [{ ...ownerReferenceTo(claim), blockOwnerDeletion: false }]
+    await isRefused(theirs.patch(made, { metadata: { ownerReferences } }), addresses)
+    await theirs.patch(made, { metadata: { labels: { touched: 'yes' } } })
+    const elsewhere = { ...pool, apiVersion: 'elsewhere.example.com/v1', kind: 'Pool' }
+    await theirs.create(anAddressFor(aClaim().on(elsewhere), '10.0.1.7'))
   })
 })

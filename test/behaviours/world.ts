@@ -22,6 +22,8 @@ export type Thing = KubeObject | { readonly object: KubeObject }
 
 export interface Ground {
   readonly client: Client
+  /** The same server, as another user sees it. */
+  clientOf(user: string): Client
   readonly clock: Clock
   readonly desk: DeskUnderTest
   /** A second process that knows nothing of the first, by default with the same desks; it stops with the test. */
@@ -33,6 +35,8 @@ export interface Ground {
 }
 
 export interface World extends Ground {
+  /** The same world, where another user acts. */
+  as(user: string): World
   /** Another namespace that no other test uses. */
   anotherNamespace(labels?: Readonly<Record<string, string>>): Promise<string>
   create(thing: Thing): Promise<Stored>
@@ -90,6 +94,7 @@ function onGround(ground: Ground): World {
   }
   const world: World = {
     ...ground,
+    as: user => onGround({ ...ground, client: ground.clientOf(user) }),
     async anotherNamespace(labels = {}) {
       const name = `${home}-${++namespaceCount}`
       await world.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels } })

@@ -49,6 +49,8 @@ describe('the manifests in config', () => {
       'CustomResourceDefinition',
       'MutatingWebhookConfiguration',
       'Namespace',
+      'ValidatingAdmissionPolicy',
+      'ValidatingAdmissionPolicyBinding',
       'ValidatingWebhookConfiguration',
     ])
   })

@@ -7,6 +7,7 @@ export function reasonsOf(ruling: Ruling): readonly string[] {
     case 'allowed':
       return []
     case 'refused':
+    case 'denied':
       return [ruling.message]
     case 'invalid':
     case 'forbidden':

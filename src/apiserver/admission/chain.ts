@@ -23,6 +23,7 @@ export function createAdmission(world: ChainWorld, post: PostToWebhook): Admissi
       const namespace = namespaces && getObject(store, namespaces, '', name)
       return namespace && (namespace.metadata.labels ?? {})
     },
+    authorize: (user, attributes) => world.rbac.authorize(user, attributes),
     equivalents: resource => versionsOf(world, resource),
     convert: async (object, to) => {
       const found = registry.findKind(to.group, to.version, to.kind)

@@ -1,6 +1,9 @@
 // Is this webhook called for this write, and with which version of the resource? Its rules, selectors and match
 // conditions must all match. A selector or condition that fails matters only for a webhook whose rules match.
 
+import { serviceAccountGroups, serviceAccountUser, type UserInfo } from '../authn/user.ts'
+import type { Attributes, Authorize } from '../authz/attributes.ts'
+import type { AuthorizerCheck } from '../cel/expression.ts'
 import type { GroupVersionKind, KubeObject } from '../object.ts'
 import type { LabelSelector } from '../selectors/labels.ts'
 import { forbidden, internalError, notFound } from '../status.ts'
@@ -16,6 +19,8 @@ export interface Equivalent {
 export interface MatchFacts {
   /** Undefined when the namespace does not exist. */
   readonly namespaceLabels: (name: string) => Readonly<Record<string, string>> | undefined
+  /** What conditions ask of the `authorizer`. */
+  readonly authorize: Authorize
   readonly equivalents: (resource: GroupVersionResource, subresource: string) => readonly Equivalent[]
 }
 
@@ -118,11 +123,12 @@ export function conditionsHold(
   webhook: Webhook,
   attributes: AdmissionAttributes,
   bindings: Readonly<Record<string, unknown>>,
+  { authorize }: Pick<MatchFacts, 'authorize'>,
 ): boolean {
   const failures: string[] = []
   for (const { source, expression } of webhook.matchConditions) {
     try {
-      const result = expression().evaluate(bindings)
+      const result = expression().evaluate(bindings, check => authorize(...questionOf(check, attributes)))
       if (result === false) return false
       if (result !== true) throw new Error('must evaluate to bool')
     } catch (error) {
@@ -134,4 +140,15 @@ export function conditionsHold(
   if (webhook.failurePolicy === 'Ignore') return false
   const why = failures.length === 1 ? `${failures[0]}` : `[${failures.join(', ')}]`
   throw forbidden({ group: attributes.resource.group, plural: attributes.resource.resource }, attributes.name, why)
+}
+
+/** About the user of the request, unless the expression names a service account. */
+function questionOf(check: AuthorizerCheck, { user }: AdmissionAttributes): [UserInfo, Attributes] {
+  const { serviceAccount, path, verb, ...resource } = check
+  const subject =
+    serviceAccount === undefined
+      ? user
+      : { username: serviceAccountUser(serviceAccount), groups: serviceAccountGroups(serviceAccount.namespace) }
+  if (path !== '') return [subject, { type: 'path', verb, path }]
+  return [subject, { type: 'resource', verb, version: '*', ...resource }]
 }

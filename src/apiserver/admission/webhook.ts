@@ -41,7 +41,7 @@ export interface Webhook {
 }
 
 /** What an expression in a match condition may name. */
-const conditionVariables = ['object', 'oldObject', 'request'] as const
+const conditionVariables = ['object', 'oldObject', 'request', 'authorizer'] as const
 
 const known = new WeakMap<KubeObject, readonly Webhook[]>()
 

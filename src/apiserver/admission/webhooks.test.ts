@@ -132,6 +132,10 @@ function admission(type: 'mutating' | 'validating', ...configurations: KubeObjec
   return createWebhookAdmission({
     configurations: wanted => (wanted === type ? configurations : []),
     namespaceLabels: name => namespaces[name],
+    authorize: ({ username }, asked) => ({
+      allowed: username === 'jane' && asked.type === 'resource' && asked.resource === 'oars' && asked.verb === 'create',
+      reason: '',
+    }),
     equivalents: ({ group }) =>
       group === 'example.com'
         ? ['v1', 'v2'].map(version => ({ resource: { ...resource, version }, kind: { ...kind, version } }))
@@ -270,6 +274,26 @@ describe('which webhooks are called', () => {
       { matchConditions: [{ name: 'n', expression: 'request.userInfo.username == "jane"' }] },
       {},
       true,
+    ],
+    [
+      'users who may do something else, and this one may',
+      {
+        matchConditions: [
+          { name: 'n', expression: "authorizer.group('a').resource('oars').check('create').allowed()" },
+        ],
+      },
+      {},
+      true,
+    ],
+    [
+      'users who may do something else, and this one may not',
+      {
+        matchConditions: [
+          { name: 'n', expression: "authorizer.group('a').resource('oars').check('create').allowed()" },
+        ],
+      },
+      { user: { username: 'joe', groups: [] } },
+      false,
     ],
     [
       'a condition that does not',

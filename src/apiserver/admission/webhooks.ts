@@ -106,7 +106,7 @@ export function createWebhookAdmission(options: WebhookAdmissionOptions): Webhoo
       oldObject: reviewed.oldObject ?? null,
       request: requestForConditions(reviewed),
     }
-    return conditionsHold(webhook, reviewed.attributes, bindings)
+    return conditionsHold(webhook, reviewed.attributes, bindings, options)
   }
 
   async function convert(object: KubeObject | undefined, to: GroupVersionKind): Promise<KubeObject | undefined> {

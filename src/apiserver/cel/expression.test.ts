@@ -35,14 +35,13 @@ describe('a match condition', () => {
     const expression = compileExpression(
       "authorizer.group('').resource('pods').namespace('n').check('get').allowed()",
       ['authorizer'],
-      {
-        authorize: check => {
-          asked.push(check)
-          return { allowed: true, reason: '' }
-        },
-      },
     )
-    expect(expression.evaluate({})).toBe(true)
+    const authorize = (check: unknown) => {
+      asked.push(check)
+      return { allowed: true, reason: '' }
+    }
+    expect(expression.evaluate({}, authorize)).toBe(true)
+    expect(expression.evaluate({})).toBe(false)
     expect(asked).toEqual([
       { group: '', resource: 'pods', subresource: '', namespace: 'n', name: '', path: '', verb: 'get' },
     ])

@@ -13,7 +13,7 @@ export interface CompiledExpression {
   readonly resultType: string
   uses(variable: string): boolean
   /** Runs the expression on JSON values. Throws when it fails or spends more than its budget. */
-  evaluate(bindings: Readonly<Record<string, unknown>>): unknown
+  evaluate(bindings: Readonly<Record<string, unknown>>, authorize?: AnswerCheck): unknown
 }
 
 export class ExpressionError extends Error {
@@ -32,33 +32,37 @@ export interface AuthorizerCheck {
   readonly serviceAccount?: { readonly namespace: string; readonly name: string }
 }
 
-export interface ExpressionOptions {
-  /** Answers what `authorizer` asks; without it the variable is not known. */
-  readonly authorize?: (check: AuthorizerCheck) => { readonly allowed: boolean; readonly reason: string }
-}
+export type AnswerCheck = (check: AuthorizerCheck) => { readonly allowed: boolean; readonly reason: string }
+
+const nothingAllowed: AnswerCheck = () => ({ allowed: false, reason: '' })
 
 /**
- * Compiles an expression over variables of any type. Throws an `ExpressionError`: `compilation failed: ...`.
+ * Compiles an expression over variables of any type; one of them may be the `authorizer`. Throws an `ExpressionError`: `compilation failed: ...`.
  *
  * @example
  * compileExpression('object.metadata.name == "a"', ['object', 'request']).evaluate({ object, request })
  */
-export function compileExpression(
-  source: string,
-  variables: readonly string[],
-  { authorize }: ExpressionOptions = {},
-): CompiledExpression {
+export function compileExpression(source: string, variables: readonly string[]): CompiledExpression {
   const environment = newEnvironment()
-  for (const name of variables) if (name !== 'authorizer') environment.registerVariable(name, 'dyn')
-  if (authorize !== undefined) defineAuthorizer(environment, authorize)
+  /** Of the run that is under way: runs do not wait, so there is one at a time. */
+  let answer = nothingAllowed
+  for (const name of variables) {
+    if (name === 'authorizer') defineAuthorizer(environment, check => answer(check))
+    else environment.registerVariable(name, 'dyn')
+  }
   const program = compileOrThrow(source, environment)
   return {
     source,
     resultType: program.resultType,
     uses: variable => program.uses(variable),
-    evaluate: bindings => {
+    evaluate(bindings, authorize = nothingAllowed) {
       const values = Object.fromEntries(Object.entries(bindings).map(([name, value]) => [name, toDyn(value)]))
-      return program.run(values, matchConditionsCostMax).value
+      answer = authorize
+      try {
+        return program.run(values, matchConditionsCostMax).value
+      } finally {
+        answer = nothingAllowed
+      }
     },
   }
 }
@@ -95,10 +99,7 @@ class Decision {
 }
 
 /** `authorizer.group('').resource('pods').namespace('a').check('get').allowed()` and its shorter relatives. */
-function defineAuthorizer(
-  environment: ReturnType<typeof newEnvironment>,
-  authorize: NonNullable<ExpressionOptions['authorize']>,
-): void {
+function defineAuthorizer(environment: ReturnType<typeof newEnvironment>, authorize: AnswerCheck): void {
   const type = 'kubernetes.authorization.Authorizer'
   const decision = 'kubernetes.authorization.Decision'
   environment.registerType(type, Authorizer)

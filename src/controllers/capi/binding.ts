@@ -9,11 +9,12 @@
 // See:     docs/model/README.md, rules 1 to 12; release.ts for claims on their way out.
 
 import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
-import { type Subnet, subnetOf } from '../../api/ip-address.ts'
+import { type Subnet, subnetOf, subnetOfPool } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim, poolNamedBy, poolOfClaim } from '../../api/ip-address-claim.ts'
 import { identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
-import { type IP, toIPText } from '../../ip/address.ts'
+import { type IP, isSameIP, parseIP, toIPText } from '../../ip/address.ts'
+import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { blockText, type Refusal } from '../../ipam/refusal.ts'
 import type { Cache } from '../../kube/cache.ts'
@@ -117,12 +118,14 @@ function waitsOf({ claim, identity }: Seen, need: Waits['needs'][number], { reas
 }
 
 async function bind(
-  { pool, ip, by }: Extract<Plan, { kind: 'bind' }>,
+  { pool, ip, by, isOfferAsked }: Extract<Plan, { kind: 'bind' }>,
   seen: Seen,
   world: CapiWorld,
 ): Promise<ClaimPass> {
   const { claim } = seen
   const address = toIPText(ip)
+  const subnet = subnetShown(pool, ip, seen)
+  const isOutdated = async () => isOfferAsked && (await isOfferOutdated(claim.metadata.namespace, [pool], world))
   const spec = {
     space: pool.space,
     ip,
@@ -134,7 +137,7 @@ async function bind(
   switch (by.how) {
     case 'take':
     case 'arrive': {
-      const made = await take(claim, pool, spec, by.how, world)
+      const made = await take(claim, pool, spec, isOutdated, world)
       if (made === undefined) return settled(requeue())
       // Rule 11, looked at once more with the hold in hand.
       if (isDisputedFor(claim, pool, ip, undefined, world)) {
@@ -145,6 +148,7 @@ async function bind(
     }
     case 'regain':
       if (await isNamespaceOutdated(claim.metadata.namespace, world)) return settled(requeue())
+      if (await isOutdated()) return settled(requeue())
       await regainHold(world, by.hold, spec)
       break
     case 'found':
@@ -161,9 +165,9 @@ async function bind(
       break
     }
   }
-  const chosen = by.how === 'chosen' ? claim : await storedChoice(claim, address, subnetShown(pool, seen), world)
+  const chosen = by.how === 'chosen' ? claim : await storedChoice(claim, address, subnet, world)
   if (chosen === undefined) return settled(requeue())
-  return report(chosen, pool, ip, by.how, seen, world)
+  return report(chosen, pool, { ip, subnet }, by.how, seen, world)
 }
 
 /** From the moment it is chosen until the hold is there, no other pass of this process goes for the same address. */
@@ -171,14 +175,14 @@ async function take(
   claim: IPAddressClaim,
   pool: Pool,
   spec: HoldSpec,
-  how: Taking['how'],
+  isOutdated: () => Promise<boolean>,
   world: CapiWorld,
 ): Promise<KubeObject | undefined> {
   const by = claimNamed(keyOfClaim(claim))
   const { clusterName, metadata } = claim
   world.ledger.show({ by, as: 'intent', ...spec, namespace: metadata.namespace, clusterName })
   try {
-    if (how === 'take' && (await isOfferOutdated(metadata.namespace, [pool], world))) return undefined
+    if (await isOutdated()) return undefined
     const made = await takeHold(world, spec)
     if (made === undefined)
       world.note({ what: 'lost race', claim: metadata, pool: pool.identity, ...placeOf(pool, spec.ip) })
@@ -199,15 +203,21 @@ async function storedChoice(
   return isMalformed(answer) ? undefined : answer
 }
 
-function subnetShown(pool: Pool, { claim, report }: Seen): Subnet {
-  if (report?.prefix === undefined || !isOwnOrUnowned(report, claim, pool)) return subnetOf(claim, pool)
-  return { prefix: report.prefix, gateway: report.gateway }
+/**
+ * What the IPAddress of the claim says beside the address. Where it has none any more, its annotation tells what the lost one
+ * said; but only if the claim was served, for its author can write an annotation and no status.
+ */
+function subnetShown(pool: Pool, ip: IP, { claim, report, holds }: Seen): Subnet {
+  if (report?.prefix !== undefined && isOwnOrUnowned(report, claim, pool))
+    return { prefix: report.prefix, gateway: report.gateway }
+  const isServed = claim.addressName !== '' && holds.some(hold => isSameIP(hold.ip, ip))
+  return isServed ? subnetOf(claim, pool) : subnetOfPool(pool)
 }
 
 async function report(
   claim: IPAddressClaim,
   pool: Pool,
-  ip: IP,
+  { ip, subnet }: { readonly ip: IP; readonly subnet: Subnet },
   by: Taking['how'],
   seen: Seen,
   world: CapiWorld,
@@ -217,7 +227,7 @@ async function report(
   const note = (what: Decision) => {
     world.note({ what, claim: claim.metadata, pool: pool.identity, strategy: pool.strategy, ...placeOf(pool, ip), by })
   }
-  const known = seen.report === undefined ? await createReport(world, claim, pool, address) : undefined
+  const known = seen.report === undefined ? await createReport(world, claim, pool, { address, ...subnet }) : undefined
   if (known === undefined) {
     const object = await refresh(world.client, reportKind, world.caches.reports, { namespace, name })
     const found = object && reportOf(object)
@@ -261,17 +271,29 @@ async function isOutdated(
   return cache.get(name) !== seen
 }
 
-/** Rule 3: a claim that was bound is not given another address because of what a cache shows. */
+/**
+ * Rule 3: a claim that was bound is not given another address because of what a cache shows, and is not refused the one that it
+ * chose.
+ */
 async function recall(seen: Seen, world: CapiWorld): Promise<ClaimPass> {
   const { client, caches } = world
-  const { namespace, name, uid } = seen.claim.metadata
+  const { namespace, name } = seen.claim.metadata
   const object = await client.get(reportKind, { namespace, name })
   if (object !== undefined) caches.reports.learn(object)
   const live: Seen = {
     ...seen,
     isLive: true,
     report: readable(object, reportOf),
-    holds: await askHoldsOf(uid, world),
+    holds: await recallHolds(seen, world),
   }
   return settle(decide(live), live, world)
+}
+
+/** All there are, to look through every hold; but where the claim says which address it is, that one will do. */
+async function recallHolds({ claim, pool }: Seen, world: CapiWorld): Promise<readonly Hold[]> {
+  const ip = parseIP(claim.choice ?? '')
+  if (isMalformed(ip) || pool === undefined || isMalformed(pool)) return askHoldsOf(claim.metadata.uid, world)
+  const name = holdName(pool.space, firstIP({ ip, bits: pool.bits }))
+  const hold = readable(await refresh(world.client, holdKind, world.caches.holds, { name }), holdOf)
+  return hold?.claim.uid === claim.metadata.uid ? [hold] : []
 }

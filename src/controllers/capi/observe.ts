@@ -3,7 +3,7 @@
 
 import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
-import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
+import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import type { Identity } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import type { IP } from '../../ip/address.ts'
@@ -16,7 +16,7 @@ import { readable } from '../office/kept.ts'
 import { holdsOfClaim, namespaceUIDOf, readPool } from '../office/views.ts'
 import { ownerOf } from './ownership.ts'
 import { clusterOf, reportOf } from './parsed.ts'
-import { isBound, ownOf, reportNamed } from './shown.ts'
+import { applicantOf, isBound, ownOf, reportNamed, whyNotCounted } from './shown.ts'
 import { type Caches, type CapiWorld, keyOfClaim } from './world.ts'
 
 /** `missing` also while the kind itself is not installed: a claim that names a Cluster waits for it. */
@@ -50,6 +50,8 @@ export interface LedgerSeen {
   /** Whether another object has as good a claim to the address. */
   isDisputed(pool: Pool, ip: IP, hold: Hold | undefined): boolean
   choose(pool: Pool): Choice
+  /** Why the pool would not give this very address to the claim, be it free or not. */
+  whyNotForClaim(pool: Pool, ip: IP): Refusal | undefined
 }
 
 type World = Pick<CapiWorld, 'caches' | 'ledger' | 'sources' | 'random' | 'moved'>
@@ -78,18 +80,15 @@ function ledgerSeenBy(claim: IPAddressClaim, { ledger, caches, random }: World):
   return {
     holdAt: ({ space }, ip) => ledger.holdAt(space, ip),
     isDisputed: (pool, ip, hold) => isDisputedFor(claim, pool, ip, hold, { ledger, caches }),
-    choose(pool) {
-      const namespace = caches.namespaces.get(claim.metadata.namespace)
-      return choose(pool, ledger.indexOf(pool.space), {
-        claim: claimReference(claim, namespace?.metadata.uid),
-        namespaceLabels: namespace && (namespace.metadata.labels ?? {}),
+    choose: pool =>
+      choose(pool, ledger.indexOf(pool.space), {
+        ...applicantOf(claim, pool, caches),
         owner: ownerOf(claim),
-        keptFor: keysOfKept(pool, claim.metadata),
         requested: claim.requested,
         isShown: ip => isDisputedFor(claim, pool, ip, ledger.holdAt(pool.space, ip), { ledger, caches }),
         random: random(),
-      })
-    },
+      }),
+    whyNotForClaim: (pool, ip) => whyNotCounted(claim, pool, ip, ledger, caches),
   }
 }
 

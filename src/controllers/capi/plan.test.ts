@@ -8,7 +8,7 @@ import { parseIPAddressClaim } from '../../api/ip-address-claim.ts'
 import type { LockState } from '../../api/lock.ts'
 import { toPool } from '../../api/to-pool.ts'
 import { isSameIP, parseIP } from '../../ip/address.ts'
-import { refuse } from '../../ipam/refusal.ts'
+import { type Refusal, refuse } from '../../ipam/refusal.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
 import type { Seen } from './observe.ts'
 import { decide } from './plan.ts'
@@ -84,8 +84,10 @@ function aHold(uid = 'u-1', state: LockState = 'held', name = 'web', ip = seven)
 }
 
 /** A new claim on a pool that has 10.0.0.8 to give, and nothing else in sight. */
-function seen(parts: Partial<Omit<Seen, 'ledger'>> & { held?: Hold; isDisputed?: boolean } = {}): Seen {
-  const { held, isDisputed = false, ...rest } = parts
+function seen(
+  parts: Partial<Omit<Seen, 'ledger'>> & { held?: Hold; isDisputed?: boolean; refusal?: Refusal } = {},
+): Seen {
+  const { held, isDisputed = false, refusal, ...rest } = parts
   return {
     claim: aClaim(),
     identity,
@@ -93,7 +95,7 @@ function seen(parts: Partial<Omit<Seen, 'ledger'>> & { held?: Hold; isDisputed?:
     cluster: 'none',
     pool: aPool(),
     spaceRefusal: undefined,
-    holds: held === undefined ? [] : [held],
+    holds: held?.claim.uid === 'u-1' ? [held] : [],
     report: undefined,
     isLive: false,
     isInScope: true,
@@ -102,6 +104,7 @@ function seen(parts: Partial<Omit<Seen, 'ledger'>> & { held?: Hold; isDisputed?:
       holdAt: (_, ip) => (held !== undefined && isSameIP(held.ip, ip) ? held : undefined),
       isDisputed: () => isDisputed,
       choose: () => ({ kind: 'take', ip: eight, bits: 32 }),
+      whyNotForClaim: () => refusal,
     },
     ...rest,
   }
@@ -123,6 +126,7 @@ function planOf(given: Seen): string {
 }
 
 const served = { claim: aClaim({ bound: true, finalizers: [ours], annotations: chose('10.0.0.7') }) }
+const arrived = { claim: aClaim({ annotations: chose('10.0.0.7') }) }
 const deleted = (parts: ClaimParts = {}) => ({
   claim: aClaim({ finalizers: [ours], annotations: chose('10.0.0.7'), ...parts, isDeleted: true }),
 })
@@ -148,7 +152,7 @@ describe('a claim', () => {
     ],
     [
       'that arrives with an address in a space that is not offered',
-      seen({ claim: aClaim({ annotations: chose('10.0.0.7') }), spaceRefusal: refuse('SpaceNotOffered', 'x') }),
+      seen({ ...arrived, spaceRefusal: refuse('SpaceNotOffered', 'x'), isLive: true }),
       'refuse: SpaceNotOffered',
     ],
     ['that leaves with clusterctl, after its IPAddress', seen({ ...served, isMoving: true }), 'leave alone'],
@@ -165,11 +169,7 @@ describe('what remembers the address of a claim decides', () => {
     ['all of it is in place', seen({ ...served, report: aReport(), held: aHold() }), 'keep'],
     ['its IPAddress is lost', seen({ ...served, held: aHold() }), 'bind to 10.0.0.7: chosen'],
     ['its hold is lost', seen({ ...served, report: aReport() }), 'bind to 10.0.0.7: arrive'],
-    [
-      'it arrives with a choice',
-      seen({ claim: aClaim({ annotations: chose('10.0.0.7') }) }),
-      'bind to 10.0.0.7: arrive',
-    ],
+    ['it arrives with a choice', seen(arrived), 'bind to 10.0.0.7: arrive'],
     ['only a hold remembers', seen({ held: aHold() }), 'bind to 10.0.0.7: found'],
     ['its hold rests', seen({ ...served, held: aHold('u-0', 'quarantined') }), 'bind to 10.0.0.7: regain'],
     ['another claim holds it', seen({ ...served, held: aHold('u-2', 'held', 'other') }), 'refuse: AddressInUse'],
@@ -198,6 +198,47 @@ describe('what remembers the address of a claim decides', () => {
       'refuse: AddressInUse',
     ],
   ])('%s', (_, given, plan) => expect(planOf(given)).toBe(plan))
+})
+
+describe('a choice', () => {
+  const refusal = refuse('NamespaceNotAllowed', 'x')
+
+  test.each<[string, Seen, string]>([
+    ['that the claim may not have, as far as caches know', seen({ ...arrived, refusal }), 'recall'],
+    ['that the claim may not have', seen({ ...arrived, refusal, isLive: true }), 'refuse: NamespaceNotAllowed'],
+    [
+      'that the claim may not have, and another claim holds',
+      seen({ ...arrived, refusal, isLive: true, held: aHold('u-2', 'held', 'other') }),
+      'refuse: NamespaceNotAllowed',
+    ],
+    [
+      'that the claim may not have, and left to rest under another uid',
+      seen({ ...arrived, refusal, isLive: true, held: aHold('u-0', 'quarantined') }),
+      'refuse: NamespaceNotAllowed',
+    ],
+    ['that a hold proves', seen({ ...arrived, refusal, held: aHold() }), 'bind to 10.0.0.7: found'],
+    [
+      'that a hold at rest proves, in its own uid',
+      seen({ ...arrived, refusal, held: aHold('u-1', 'quarantined') }),
+      'bind to 10.0.0.7: regain',
+    ],
+    ['that its IPAddress proves', seen({ ...arrived, refusal, report: aReport() }), 'bind to 10.0.0.7: arrive'],
+    [
+      'that an IPAddress of an earlier claim of the name shows',
+      seen({ ...arrived, refusal, isLive: true, report: aReport('10.0.0.7', 'u-0') }),
+      'refuse: NamespaceNotAllowed',
+    ],
+    [
+      'that contradicts its IPAddress',
+      seen({ ...arrived, isLive: true, report: aReport('10.0.0.8') }),
+      'refuse: AddressInUse',
+    ],
+  ])('%s', (_, given, plan) => expect(planOf(given)).toBe(plan))
+
+  test('that nothing proves is had only while its pool is offered to its namespace', () => {
+    expect(decide(seen(arrived))).toMatchObject({ kind: 'bind', isOfferAsked: true })
+    expect(decide(seen({ ...arrived, report: aReport() }))).toMatchObject({ kind: 'bind', isOfferAsked: false })
+  })
 })
 
 describe('a claim that is deleted', () => {

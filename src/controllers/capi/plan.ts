@@ -10,8 +10,13 @@
 //   its pool is gone or unreadable                           refuse
 //   the space of its pool is not decided yet                 refuse; or leave it alone, if it was served
 //   it was bound and has lost its choice                     recall: ask the API server what it had
+//   its choice is not proven, and its IPAddress shows another, or it may not have it
+//                                                            recall; then refuse. It waits for that very address
 //   something remembers its address                          keep, bind to that address, or refuse
 //   nothing does                                             choose an address of the pool, or refuse
+//
+// Any user who may write a claim can write a choice on it. It is proven by a hold in this claim's uid, or by an IPAddress of
+// its name that belongs to it: neither is a tenant's to make (webhooks/author.ts). An unproven one is a wish.
 //
 // The same input gives the same plan, to the desk (binding.ts) and to `mooring adopt` (src/adopt).
 
@@ -19,7 +24,7 @@ import type { Hold } from '../../api/hold.ts'
 import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { readyCondition, releaseAddressFinalizer } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
-import { type IP, parseIP, toIPText } from '../../ip/address.ts'
+import { type IP, isSameIP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { blockText, poolMalformed, poolNotFound, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
@@ -27,10 +32,11 @@ import { type Block, wasLeftBy } from '../../ipam/space-index.ts'
 import { isKeptByOthers } from '../../kube/finalizers.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
 import type { Seen } from './observe.ts'
-import { hasOurFinalizer, isAdopted, isOwnOrUnowned, ownerOf, shows, wasBound } from './ownership.ts'
+import { hasOurFinalizer, isAdopted, isOwnOrUnowned, isSamePool, ownerOf, shows, wasBound } from './ownership.ts'
 import {
   heldByAnother,
   lostAddress,
+  reportShowsOther,
   severalHolds,
   shownByAnother,
   unreadableChoice,
@@ -41,7 +47,7 @@ import {
 export type Plan =
   /** Nothing of it is written. With `why`, an event says what it waits for. */
   | { readonly kind: 'leave alone'; readonly why?: HandsOff }
-  /** The claim once had an address and does not say which: ask the API server before anything else. */
+  /** The claim once had an address and does not say which, or says one that nothing proves: ask the API server first. */
   | { readonly kind: 'recall' }
   /**
    * With `held`, the hold that is the reason: it is read again from the API server before the refusal is written. With `wants`,
@@ -50,7 +56,14 @@ export type Plan =
   | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly held?: Hold; readonly wants?: Block }
   /** Everything is in place, and the status says so. */
   | { readonly kind: 'keep' }
-  | { readonly kind: 'bind'; readonly pool: Pool; readonly ip: IP; readonly by: Taking }
+  /** With `isOfferAsked`, the claim has it because its pool offers it to its namespace: that is read again before the write. */
+  | {
+      readonly kind: 'bind'
+      readonly pool: Pool
+      readonly ip: IP
+      readonly by: Taking
+      readonly isOfferAsked: boolean
+    }
   /** The claim gives its address back. Undefined where the pool is gone or cannot be read. */
   | { readonly kind: 'release'; readonly pool: Pool | undefined }
 
@@ -116,15 +129,36 @@ function decideAddress(seen: Seen, pool: Pool): Plan {
   const witness = witnessOf(seen, pool)
   if (witness === 'several') return { kind: 'refuse', refusal: severalHolds() }
   if (witness === 'unreadable') return { kind: 'refuse', refusal: unreadableChoice(claim) }
-  if (witness !== undefined) return bindTo(seen, pool, firstIP({ ip: witness, bits: pool.bits }))
+  if (witness !== undefined) return decideWitnessed(seen, pool, firstIP({ ip: witness, bits: pool.bits }))
   if (claim.addressName !== '') return { kind: 'refuse', refusal: lostAddress(claim) }
   if (seen.spaceRefusal !== undefined) return { kind: 'refuse', refusal: seen.spaceRefusal }
   const choice = seen.ledger.choose(pool)
   if (choice.kind === 'refused') return refuseWish(seen, pool, choice)
   const hold = seen.ledger.holdAt(pool, choice.ip)
   if (choice.kind === 'retake' && hold !== undefined)
-    return { kind: 'bind', pool, ip: choice.ip, by: { how: 'regain', hold } }
-  return { kind: 'bind', pool, ip: choice.ip, by: { how: 'take' } }
+    return { kind: 'bind', pool, ip: choice.ip, by: { how: 'regain', hold }, isOfferAsked: true }
+  return { kind: 'bind', pool, ip: choice.ip, by: { how: 'take' }, isOfferAsked: true }
+}
+
+function decideWitnessed(seen: Seen, pool: Pool, ip: IP): Plan {
+  if (seen.claim.choice === undefined || isProven(seen, pool, ip)) return bindTo(seen, pool, ip, false)
+  const refusal = contradiction(seen, pool, ip) ?? seen.spaceRefusal ?? seen.ledger.whyNotForClaim(pool, ip)
+  if (refusal === undefined) return bindTo(seen, pool, ip, true)
+  // A cache that is late may lack the hold of a claim that is bound.
+  return seen.isLive ? { kind: 'refuse', refusal, wants: { ip, bits: pool.bits } } : { kind: 'recall' }
+}
+
+/** Rule 2: Mooring, or a user who may make holds, gave the claim this address. */
+function isProven({ claim, report, holds }: Seen, pool: Pool, ip: IP): boolean {
+  if (holds.some(hold => hold.space === pool.space && hold.bits === pool.bits && isSameIP(hold.ip, ip))) return true
+  const isOwn = report !== undefined && isOwnOrUnowned(report, claim, pool) && isSamePool(report, claim)
+  return isOwn && shows(report, { ip, bits: pool.bits })
+}
+
+function contradiction({ claim, report }: Seen, pool: Pool, ip: IP): Refusal | undefined {
+  return report !== undefined && isOwnOrUnowned(report, claim, pool)
+    ? reportShowsOther(report, toIPText(ip))
+    : undefined
 }
 
 /** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or no claim, then a hold. */
@@ -141,7 +175,7 @@ function readable(text: string): IP | 'unreadable' {
   return isMalformed(ip) ? 'unreadable' : ip
 }
 
-function bindTo(seen: Seen, pool: Pool, ip: IP): Plan {
+function bindTo(seen: Seen, pool: Pool, ip: IP, isOfferAsked: boolean): Plan {
   const { claim, ledger } = seen
   if (ip.family !== pool.family) return { kind: 'refuse', refusal: wrongFamily(toIPText(ip)) }
   const text = blockText({ ip, bits: pool.bits })
@@ -151,15 +185,15 @@ function bindTo(seen: Seen, pool: Pool, ip: IP): Plan {
     return { kind: 'refuse', refusal: shownByAnother(text), wants: { ip, bits: pool.bits } }
   }
   if (hold === undefined && seen.spaceRefusal !== undefined) return { kind: 'refuse', refusal: seen.spaceRefusal }
-  if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'arrive' } }
+  if (hold === undefined) return { kind: 'bind', pool, ip, by: { how: 'arrive' }, isOfferAsked }
   if (hold.claim.uid === claim.metadata.uid && hold.state === 'held') {
     if (claim.choice === undefined || !hasOurFinalizer(claim) || !hold.metadata.finalizers.includes(holdFinalizer))
-      return { kind: 'bind', pool, ip, by: { how: 'found', hold } }
+      return { kind: 'bind', pool, ip, by: { how: 'found', hold }, isOfferAsked }
     if (isComplete(seen, hold)) return { kind: 'keep' }
-    return { kind: 'bind', pool, ip, by: { how: 'chosen', hold } }
+    return { kind: 'bind', pool, ip, by: { how: 'chosen', hold }, isOfferAsked }
   }
   if (hold.state === 'quarantined' && isFormerHolder(seen, hold))
-    return { kind: 'bind', pool, ip, by: { how: 'regain', hold } }
+    return { kind: 'bind', pool, ip, by: { how: 'regain', hold }, isOfferAsked }
   return { kind: 'refuse', refusal: heldByAnother(text, hold, claim), held: hold, wants: hold }
 }
 

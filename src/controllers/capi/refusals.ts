@@ -4,6 +4,8 @@
 import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
+import { quoteUnlessIP } from '../../ip/address.ts'
+import { quoteText } from '../../ip/malformed.ts'
 import { type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
 
 /** Of an address that the claim has, by its own word or its IPAddress. */
@@ -42,7 +44,7 @@ export function shownByAnother(address: string): Refusal {
 
 export function reportShowsOther(report: IPAddress, address: string): Refusal {
   const { namespace, name } = report.metadata
-  const why = `IPAddress ${namespace}/${name} shows ${report.address} of ${report.poolRef.name}, and this claim has ${address}: delete the one that is wrong`
+  const why = `IPAddress ${namespace}/${name} shows ${quoteUnlessIP(report.address)} of ${report.poolRef.name}, and this claim has ${address}: delete the one that is wrong`
   return refuse('AddressInUse', why)
 }
 
@@ -53,7 +55,7 @@ export function wrongFamily(address: string): Refusal {
 export function unreadableChoice({ choice }: IPAddressClaim): Refusal {
   return refuse(
     'NotAnAddress',
-    `the annotation mooring.dev/address says ${JSON.stringify(choice)}, which is no address: remove it`,
+    `the annotation mooring.dev/address says ${quoteText(choice ?? '')}, which is no address: remove it`,
   )
 }
 

@@ -1,12 +1,18 @@
 // What IPAddresses and the choices of IPAddressClaims show to have. The ledger is kept equal to it whichever desks are on: an
 // address that an IPAddress shows is in use, whether or not this process serves its claim.
+//
+// A choice counts if the claim has a hold of it, or could be given it now: by its namespace, its quota and what the pool offers.
+// Any user who may write a claim can write a choice, and would else keep addresses from others that are not for that user.
 
 import type { IPAddress } from '../../api/ip-address.ts'
-import { type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
+import { claimReference, type IPAddressClaim, poolOfClaim } from '../../api/ip-address-claim.ts'
 import type { Identity } from '../../api/object.ts'
-import { bitsOf, parseIP } from '../../ip/address.ts'
+import { type Pool, poolKey } from '../../api/pool.ts'
+import { bitsOf, type IP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import { keysOfKept, type Wish, whyNotForClaim } from '../../ipam/choose.ts'
+import type { Refusal } from '../../ipam/refusal.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
 import type { Gateways } from '../office/gateways.ts'
 import { readable } from '../office/kept.ts'
@@ -15,7 +21,7 @@ import type { Sources } from '../office/sources.ts'
 import { findPool } from '../office/views.ts'
 import { poolOfReport } from './ownership.ts'
 import { claimOf, reportOf } from './parsed.ts'
-import type { Caches } from './world.ts'
+import { type Caches, keyOfClaim } from './world.ts'
 
 export const reportNamed = (key: string): ShownBy => ({ kind: 'IPAddress', key })
 export const claimNamed = (key: string): ShownBy => ({ kind: 'IPAddressClaim', key })
@@ -23,21 +29,31 @@ export const claimNamed = (key: string): ShownBy => ({ kind: 'IPAddressClaim', k
 /** The objects of a claim: itself, and its report. */
 export const ownOf = (key: string): readonly ShownBy[] => [reportNamed(key), claimNamed(key)]
 
-interface Seen extends Pick<Caches, 'claims' | 'reports' | 'pools'> {
-  readonly sources: Pick<Sources, 'subscribe' | 'whySpaceRefused'>
+interface Seen extends Pick<Caches, 'claims' | 'reports' | 'pools' | 'holds' | 'namespaces'> {
+  readonly sources: Pick<Sources, 'subscribe' | 'whySpaceRefused' | 'all'>
 }
 
 export function followShown(seen: Seen, ledger: Ledger): void {
-  const { claims, reports, sources } = seen
+  const { claims, reports, holds, namespaces, sources } = seen
+  const known = [claims, holds, namespaces]
+  const isAllKnown = () => known.every(cache => cache.hasSynced)
   ledger.judgeBound('IPAddress', key => isBound(seen, key))
   reports.subscribe(({ key, new: object }) => showReport(seen, ledger, key, object))
-  claims.subscribe(({ key, new: object }) => showChoice(seen, ledger, key, object))
+  claims.subscribe(({ key, new: object }) => {
+    if (isAllKnown()) showChoice(seen, ledger, key, object)
+  })
   // Addresses that came before their pool show from now on, and so do those of a pool that was let into a space.
   sources.subscribe(({ key, new: pool, isChanged }) => {
     if (pool === undefined || !isChanged) return
     for (const object of reports.byIndex('pool', key)) showReport(seen, ledger, keyOf(object), object)
+    if (!isAllKnown()) return
     for (const object of claims.byIndex('pool', key)) showChoice(seen, ledger, keyOf(object), object)
   })
+  namespaces.subscribe(({ key }) => {
+    if (isAllKnown()) showOfNamespace(key, seen, ledger)
+  })
+  // Lists come in any order, and no address is given before all of them are there.
+  void Promise.all(known.map(cache => cache.synced())).then(() => showAll(seen, ledger))
 }
 
 /** What holders of a pool are told beside their address. */
@@ -51,6 +67,61 @@ export function followSubnets({ reports }: Pick<Caches, 'reports'>, gateways: Pi
   reports.subscribe(({ old, new: next }) => {
     tell(next, 1)
     tell(old, -1)
+  })
+}
+
+/** A pool that asks for labels may be offered to it now, or no longer. */
+function showOfNamespace(namespace: string, seen: Seen, ledger: Ledger): void {
+  for (const pool of seen.sources.all()) {
+    if (pool.allowedNamespaces === undefined) continue
+    for (const object of seen.claims.byIndex('pool', poolKey(pool)))
+      if (object.metadata.namespace === namespace) showChoice(seen, ledger, keyOf(object), object)
+  }
+}
+
+/** What is held counts before what is only shown, and of that what was made first. */
+function showAll(seen: Seen, ledger: Ledger): void {
+  const unproven: KubeObject[] = []
+  for (const [key, object] of seen.claims.entries()) {
+    const choice = choiceIn(object, seen)
+    if (choice === undefined) continue
+    if (isHeld(choice, ledger)) showChosen(choice, key, ledger)
+    else unproven.push(object)
+  }
+  const createdAt = ({ metadata }: KubeObject) => metadata.creationTimestamp ?? ''
+  unproven.sort((a, b) => (createdAt(a) < createdAt(b) ? -1 : 1))
+  for (const object of unproven) showChoice(seen, ledger, keyOf(object), object)
+}
+
+/** What permissions and quotas ask about a claim. */
+export function applicantOf(
+  claim: IPAddressClaim,
+  pool: Pool,
+  { namespaces }: Pick<Caches, 'namespaces'>,
+): Omit<Wish, 'owner' | 'requested' | 'random'> {
+  const namespace = namespaces.get(claim.metadata.namespace)
+  return {
+    claim: claimReference(claim, namespace?.metadata.uid),
+    namespaceLabels: namespace && (namespace.metadata.labels ?? {}),
+    keptFor: keysOfKept(pool, claim.metadata),
+  }
+}
+
+/** Why the pool would not give this address to the claim that shows it, be it free or not. */
+export function whyNotCounted(
+  claim: IPAddressClaim,
+  pool: Pool,
+  ip: IP,
+  ledger: Ledger,
+  caches: Pick<Caches, 'namespaces'>,
+): Refusal | undefined {
+  const { space } = pool
+  const isCounted =
+    ledger.holdAt(space, ip) === undefined && ledger.isShownBy(claimNamed(keyOfClaim(claim)), 'choice', space, ip)
+  return whyNotForClaim(pool, ledger.indexOf(space), {
+    ...applicantOf(claim, pool, caches),
+    requested: toIPText(ip),
+    counted: isCounted ? 1 : 0,
   })
 }
 
@@ -71,22 +142,48 @@ function showReport(seen: Seen, ledger: Ledger, key: string, object: KubeObject 
 }
 
 function showChoice(seen: Seen, ledger: Ledger, key: string, object: KubeObject | undefined): void {
-  const claim = readable<IPAddressClaim>(object, claimOf)
-  const pool = claim && poolOfClaim(claim)
-  if (claim?.choice === undefined || pool === undefined) return ledger.hide(claimNamed(key), 'choice')
-  const place = placeOf(claim.choice, pool, seen)
-  ledger.show(showing(claimNamed(key), 'choice', claim.metadata.namespace, place))
+  const choice = choiceIn(object, seen)
+  if (choice !== undefined && (isHeld(choice, ledger) || isPermitted(choice, seen, ledger))) {
+    showChosen(choice, key, ledger)
+  } else ledger.hide(claimNamed(key), 'choice')
 }
 
-type PlaceShown = Pick<Showing, 'pool' | 'space' | 'ip' | 'bits'>
+function showChosen({ claim, place }: Chosen, key: string, ledger: Ledger): void {
+  const { clusterName, metadata } = claim
+  const shown = showing(claimNamed(key), 'choice', metadata.namespace, place)
+  ledger.show(clusterName === '' ? shown : { ...shown, clusterName })
+}
 
 /** Written out: there are two of every address that is taken. */
-function showing(by: ShownBy, as: Showing['as'], namespace: string, { pool, space, ip, bits }: PlaceShown): Showing {
+function showing(by: ShownBy, as: Showing['as'], namespace: string, { pool, space, ip, bits }: Place): Showing {
   return { by, as, pool, space, ip, bits, namespace }
 }
 
+interface Chosen {
+  readonly claim: IPAddressClaim
+  readonly place: Place
+}
+
+function choiceIn(object: KubeObject | undefined, seen: Seen): Chosen | undefined {
+  const claim = readable<IPAddressClaim>(object, claimOf)
+  const pool = claim && poolOfClaim(claim)
+  if (claim?.choice === undefined || pool === undefined) return undefined
+  return { claim, place: placeOf(claim.choice, pool, seen) }
+}
+
+function isHeld({ claim, place: { space, ip } }: Chosen, ledger: Ledger): boolean {
+  return ip !== undefined && ledger.holdAt(space, ip)?.claim.uid === claim.metadata.uid
+}
+
+function isPermitted({ claim, place: { pool: identity, ip } }: Chosen, seen: Seen, ledger: Ledger): boolean {
+  const pool = findPool(seen, identity)
+  return pool !== undefined && ip !== undefined && whyNotCounted(claim, pool, ip, ledger, seen) === undefined
+}
+
+type Place = Pick<Showing, 'pool' | 'space' | 'ip' | 'bits'>
+
 /** Where in the ledger the address lies. */
-function placeOf(address: string, identity: Identity, seen: Seen): PlaceShown {
+function placeOf(address: string, identity: Identity, seen: Seen): Place {
   const pool = findPool(seen, identity)
   const ip = parseIP(address)
   // What a tenant shows in a space that is not offered to its namespace keeps no address from those that are in it.

@@ -3,7 +3,14 @@
 // every write carries the version it was decided on; a refusal is thrown, and means: look again from the beginning; what a
 // write answers is put into the cache at once.
 
-import { type IPAddress, type Subnet, toIPAddressObject, toSubnetText, withOwners } from '../../api/ip-address.ts'
+import {
+  type IPAddress,
+  type Reported,
+  type Subnet,
+  toIPAddressObject,
+  toSubnetText,
+  withOwners,
+} from '../../api/ip-address.ts'
 import { type ClaimStatus, type IPAddressClaim, toClaimStatus } from '../../api/ip-address-claim.ts'
 import {
   choiceAnnotation,
@@ -42,11 +49,11 @@ export async function createReport(
   world: World,
   claim: IPAddressClaim,
   pool: Pool,
-  address: string,
+  reported: Reported,
 ): Promise<KubeObject | undefined> {
   const { client, caches } = world
   try {
-    const made = await client.create(reports, toIPAddressObject(claim, pool, address) as KubeObject)
+    const made = await client.create(reports, toIPAddressObject(claim, pool, reported) as KubeObject)
     caches.reports.learn(made)
     return made
   } catch (error) {

@@ -257,11 +257,14 @@ function toFreed({ space, ip, bits, pool, claim }: HoldSpec): Freed {
 
 function isSame(one: Showing, other: Showing): boolean {
   if (one.as !== other.as || one.space !== other.space || one.bits !== other.bits) return false
-  if (one.namespace !== other.namespace || identityKey(one.pool) !== identityKey(other.pool)) return false
+  if (one.namespace !== other.namespace || one.clusterName !== other.clusterName) return false
+  if (identityKey(one.pool) !== identityKey(other.pool)) return false
   return one.ip === undefined || other.ip === undefined ? one.ip === other.ip : isSameIP(one.ip, other.ip)
 }
 
-function toShadow({ pool, space, bits, namespace, clusterName }: Showing, ip: IP) {
-  const claim = { apiGroup: '', kind: '', namespace, name: '', uid: '', ...(clusterName && { clusterName }) }
+/** What is on its way counts as held; what is only shown has no uid. */
+function toShadow({ by, as, pool, space, bits, namespace, clusterName }: Showing, ip: IP) {
+  const uid = as === 'intent' ? by.key : ''
+  const claim = { apiGroup: '', kind: '', namespace, name: '', uid, ...(clusterName && { clusterName }) }
   return { space, ip, bits, pool, claim, owner: undefined, state: 'held', since: '' } as const
 }

@@ -114,9 +114,10 @@ export function measurePools(metrics: Metrics, sources: Pick<Sources, 'all'>, le
     'mooring_pool_addresses',
     'Addresses or prefixes that a pool offers, by state; they add up to its capacity.',
     [...poolLabels, 'state'],
-    sample(({ free, held, quarantined, reserved, draining }) => [
+    sample(({ free, held, shown, quarantined, reserved, draining }) => [
       ['free', free],
       ['held', held],
+      ['shown', shown],
       ['quarantined', quarantined],
       ['reserved', reserved],
       ['draining', draining],

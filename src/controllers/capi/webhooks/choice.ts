@@ -1,14 +1,14 @@
 // The webhook of a claim's choice, wherever Mooring serves claims: the annotation of a claim that is bound is not changed by
 // hand, because its hold would follow while the IPAddress and the machine stay where they are. What is merely taken off is
 // put back. A claim that is created, or not bound yet, may say which address is its own: so it arrives from another cluster
-// or from a backup.
+// or from a backup. Which users may write that is another question (author.ts), and so is whether it is believed (plan.ts).
 
 import { forbidden } from '../../../admission/fault.ts'
 import { annotationChanges, carries, hasAnnotation, type MatchCondition } from '../../../admission/match-conditions.ts'
 import { allowed, type Ruling } from '../../../admission/ruling.ts'
 import { type IPAddressClaim, parseIPAddressClaim, poolOfClaim } from '../../../api/ip-address-claim.ts'
 import { choiceAnnotation, deleteForMoveAnnotation, requestedAddressAnnotation } from '../../../api/names.ts'
-import { isSameIP, parseIP } from '../../../ip/address.ts'
+import { isSameIP, parseIP, quoteUnlessIP } from '../../../ip/address.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import type { CapiFacts } from '../facts.ts'
 import { isBound } from './match-conditions.ts'
@@ -50,7 +50,10 @@ function judge(before: IPAddressClaim, { choice }: IPAddressClaim, facts: CapiFa
   // Where nothing else shows the address of a claim that was bound, a user may write it by hand.
   if (own === undefined || (shown !== undefined && isSameAddress(shown, choice))) return allowed()
   const advice = `leave it, or make another claim with the annotation ${requestedAddressAnnotation}`
-  const fault = forbidden(field, `this claim is bound to ${own} and does not move to ${choice}: ${advice}`)
+  const fault = forbidden(
+    field,
+    `this claim is bound to ${own} and does not move to ${quoteUnlessIP(choice)}: ${advice}`,
+  )
   return { kind: 'forbidden', faults: [fault], warnings: [] }
 }
 

@@ -36,6 +36,8 @@ describe('the webhooks of claims and addresses', () => {
         clientConfig: { service: { path: '/validate-ipam-cluster-x-k8s-io-v1beta2-ipaddress' } },
         rules: [{ operations: ['CREATE', 'UPDATE'] }],
       },
+      { name: 'ipaddressclaim-author.mooring.dev', failurePolicy: 'Fail' },
+      { name: 'ipaddress-author.mooring.dev', failurePolicy: 'Fail' },
     ])
   })
 

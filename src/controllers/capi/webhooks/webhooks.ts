@@ -1,10 +1,12 @@
 // What the API server asks about claims and addresses of Cluster API. Where Cluster API is installed it answers for its own
 // kinds under the names that it always had; there, only what Mooring adds to a claim is asked about.
 
+import { standInFor } from '../../../admission/policy.ts'
 import { type Operation, validatingWebhook, type Webhook } from '../../../admission/webhook.ts'
 import { ipAddressKind } from '../../../api/ip-address.ts'
 import { ipAddressClaimKind } from '../../../api/ip-address-claim.ts'
 import type { CapiFacts } from '../facts.ts'
+import { addressAuthors, claimAuthors } from './author.ts'
 import { admitChoice, whenChoiceChanges } from './choice.ts'
 import { admitIPAddress, whenAddressMatters } from './ip-address.ts'
 import { admitIPAddressClaim, whenClaimMatters } from './ip-address-claim.ts'
@@ -54,4 +56,6 @@ export const capiWebhooks: readonly Webhook<CapiFacts>[] = [
     ...standIn,
     matchConditions: whenAddressMatters,
   },
+  standInFor(claimAuthors),
+  standInFor(addressAuthors),
 ]

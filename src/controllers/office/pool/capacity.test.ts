@@ -304,6 +304,7 @@ describe('a pool', () => {
       total: 10,
       free: 5,
       held: 2,
+      shown: 0,
       quarantined: 1,
       reserved: 1,
       draining: 1,
