@@ -7,7 +7,7 @@ import type { IPAddress } from '../api/ip-address.ts'
 import { type IPAddressClaim, poolOfClaim } from '../api/ip-address-claim.ts'
 import { ipamGroup, protectAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
-import { isMarkedForMove } from '../controllers/capi/moved.ts'
+import { isMarkedForMove, leavingMs } from '../controllers/capi/moved.ts'
 import { observe, type Seen } from '../controllers/capi/observe.ts'
 import { isOwnOrUnowned, isSamePool, poolOfReport, shows } from '../controllers/capi/ownership.ts'
 import { claimOf, reportOf } from '../controllers/capi/parsed.ts'
@@ -77,7 +77,13 @@ function worldOf(listed: Listed): World {
   caches.reports.replace(listed.reports, '')
   caches.clusters.replace(listed.clusters, '')
   caches.namespaces.replace(listed.namespaces, '')
-  return { caches, ledger, sources, random: () => 0, moved: { isLeaving: isMarkedForMove } }
+  return {
+    caches,
+    ledger,
+    sources,
+    random: () => 0,
+    moved: { leavesForMs: claim => (isMarkedForMove(claim) ? leavingMs : 0) },
+  }
 }
 
 function judgeReport(object: KubeObject, scope: Scope, world: World): Verdict | undefined {
@@ -152,6 +158,8 @@ function judgeClaim(claim: IPAddressClaim, report: IPAddress | undefined, about:
     case 'release':
       return { ...about, outcome: 'waits', ...whyItWaits(claim, seen) }
     case 'refuse':
+      if (report !== undefined && plan.wants !== undefined && !shows(report, plan.wants))
+        return contradiction(claim, about)
       return refused(
         about,
         plan.refusal.reason,
@@ -176,10 +184,14 @@ function judgeBinding(
     return refused(about, 'Unknown', 'nothing says which address it has')
   }
   if (report !== undefined && !shows(report, { ip: plan.ip, bits: plan.pool.bits })) {
-    const why = `the claim has ${claim.choice ?? ''}, and its IPAddress shows another address: delete the one that is wrong`
-    return refused(about, 'Contradiction', why)
+    return contradiction(claim, about)
   }
   return { ...about, outcome: 'adopted', ...howItIsTaken(plan.pool, report) }
+}
+
+function contradiction({ choice = '' }: IPAddressClaim, about: About): Verdict {
+  const why = `the claim has ${choice}, and its IPAddress shows another address: delete the one that is wrong`
+  return refused(about, 'Contradiction', why)
 }
 
 function howItIsTaken(pool: Pool, report: IPAddress | undefined): Pick<Verdict, 'reason' | 'message'> {

@@ -40,7 +40,7 @@ import { releaseClaim } from './release.ts'
 import { claimNamed } from './shown.ts'
 import { recordHandsOff, writeAllocated, writeRefusal } from './status.ts'
 import { adoptReport, createReport, storeChoice } from './steps.ts'
-import { sweepReport } from './sweep.ts'
+import { letMovedReportGo, sweepReport } from './sweep.ts'
 import { type CapiWorld, keyOfClaim } from './world.ts'
 
 export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld): Promise<ClaimPass> {
@@ -53,7 +53,8 @@ export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld
   const pool = isMalformed(claim) ? undefined : poolOfClaim(claim)
   if (isMalformed(claim) || pool === undefined) return settled()
   const seen = observe(claim, pool, isInScope(scope, object), world)
-  return settle(decide(seen), seen, world)
+  const letGo = seen.isInScope ? await letMovedReportGo(seen.report, world) : undefined
+  return letGo === undefined ? settle(decide(seen), seen, world) : settled(letGo)
 }
 
 /** Everything is in place and said, as far as the caches know. */
@@ -75,7 +76,7 @@ async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPa
       if (plan.why !== undefined && (claim.isDeleting || !saysReady(claim))) {
         recordHandsOff(world, claim, seen.identity, plan.why)
       }
-      return settled()
+      return settled(plan.forMs === undefined ? undefined : requeueAfter(plan.forMs))
     case 'keep':
       return settled()
     case 'release':
@@ -231,7 +232,7 @@ async function report(
         world,
       )
     }
-    if (!isAdopted(found, claim)) {
+    if (!isAdopted(found, claim, pool)) {
       await adoptReport(world, found, claim, pool)
       note('adopted')
     }
