@@ -91,6 +91,20 @@ describe('A move that was killed', () => {
     await world.always(async () => expect(await world.report(claim)).toBeUndefined())
   })
 
+  test('there, and given up, leaves an IPAddress that is not being deleted', async () => {
+    const world = await aWorld()
+    const { claim, cluster } = await aMovingClaim(world)
+    await world.patch(cluster, { spec: { paused: false } })
+    const report = await reportOf(world, claim)
+    await says(world, report)
+    await world.delete(report)
+    await world.eventually(async () => {
+      const { uid, deletionTimestamp } = (await reportOf(world, claim)).metadata
+      expect([uid === report.metadata.uid, deletionTimestamp]).toEqual([false, undefined])
+    })
+    await isServed(world, claim, '10.0.1.1')
+  })
+
   test('and is given up leaves no claim without its IPAddress once its Cluster goes on', async () => {
     const world = await aWorld()
     const { claim, cluster } = await aMovingClaim(world)

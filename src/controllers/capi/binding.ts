@@ -40,7 +40,7 @@ import { releaseClaim } from './release.ts'
 import { claimNamed } from './shown.ts'
 import { recordHandsOff, writeAllocated, writeRefusal } from './status.ts'
 import { adoptReport, createReport, storeChoice } from './steps.ts'
-import { letMovedReportGo, sweepReport } from './sweep.ts'
+import { isDeletedForMove, letMovedReportGo, sweepReport } from './sweep.ts'
 import { type CapiWorld, keyOfClaim } from './world.ts'
 
 export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld): Promise<ClaimPass> {
@@ -53,8 +53,8 @@ export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld
   const pool = isMalformed(claim) ? undefined : poolOfClaim(claim)
   if (isMalformed(claim) || pool === undefined) return settled()
   const seen = observe(claim, pool, isInScope(scope, object), world)
-  const letGo = seen.isInScope ? await letMovedReportGo(seen.report, world) : undefined
-  return letGo === undefined ? settle(decide(seen), seen, world) : settled(letGo)
+  if (seen.isInScope && isDeletedForMove(seen.report)) return settled(await letMovedReportGo(seen.report, world))
+  return settle(decide(seen), seen, world)
 }
 
 /** Everything is in place and said, as far as the caches know. */
@@ -65,7 +65,8 @@ export function isClaimSettled(key: string, scope: Scope, world: Omit<CapiWorld,
   if (object === undefined || claim === undefined || isMalformed(claim) || claim.addressName === '') return false
   const pool = poolOfClaim(claim)
   if (pool === undefined || world.leftAlone.has(key)) return false
-  return decide(observe(claim, pool, isInScope(scope, object), world)).kind === 'keep'
+  const seen = observe(claim, pool, isInScope(scope, object), world)
+  return decide(seen).kind === 'keep' && !isDeletedForMove(seen.report)
 }
 
 async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPass> {

@@ -37,19 +37,19 @@ export async function sweepReport(key: string, world: CapiWorld): Promise<PassRe
   return done()
 }
 
+/** By clusterctl, because its claim moves. */
+export function isDeletedForMove(report: IPAddress | undefined): report is IPAddress {
+  return report?.isDeleting === true && isMarkedForMove(report)
+}
+
 /** By then clusterctl has taken our finalizer off itself, if it is still there; an object that is gone costs it a retry. */
 const movedGraceMs = 5_000
 
 /**
- * clusterctl deleted this IPAddress because its claim moves, and was killed before it took our finalizer off. It cannot
- * repeat the move while the IPAddress is there: it copies the time of deletion, which the target refuses. Undefined where that
- * is not so.
+ * clusterctl was killed before it took our finalizer off. It cannot repeat the move while the IPAddress is there: it copies the
+ * time of deletion, which the target refuses.
  */
-export async function letMovedReportGo(
-  report: IPAddress | undefined,
-  world: CapiWorld,
-): Promise<PassResult | undefined> {
-  if (report === undefined || !report.isDeleting || !isMarkedForMove(report)) return undefined
+export async function letMovedReportGo(report: IPAddress, world: CapiWorld): Promise<PassResult> {
   const leftMs = Date.parse(report.metadata.deletionTimestamp ?? '') + movedGraceMs - world.clock.now()
   if (leftMs > 0) return requeueAfter(leftMs)
   await removeReport(world, report)
