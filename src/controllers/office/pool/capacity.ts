@@ -64,12 +64,17 @@ export async function reconcilePool(key: string, world: PoolWorld): Promise<Pass
     world.neighbours.forget(key)
     return done()
   }
-  const { object } = found
-  const markedMs = world.moveMarks.msLeft(key, object)
-  if (markedMs === 0) return takeMarkOff(found, world)
-  const next = await reconcileFound(key, found, world)
-  if (markedMs === undefined || next.kind === 'requeue') return next
-  return requeueAfter(next.kind === 'done' ? markedMs : Math.min(next.delayMs, markedMs))
+  try {
+    const markedMs = world.moveMarks.msLeft(key, found.object)
+    if (markedMs === 0) return await takeMarkOff(found, world)
+    const next = await reconcileFound(key, found, world)
+    if (markedMs === undefined || next.kind === 'requeue') return next
+    return requeueAfter(next.kind === 'done' ? markedMs : Math.min(next.delayMs, markedMs))
+  } catch (error) {
+    // It went while it was looked at; the event that says so is on its way.
+    if (isApiError(error, 'NotFound')) return done()
+    throw error
+  }
 }
 
 async function reconcileFound(key: string, found: Found, world: PoolWorld): Promise<PassResult> {
@@ -78,13 +83,7 @@ async function reconcileFound(key: string, found: Found, world: PoolWorld): Prom
   // A pool on its way out is looked at all the same: it may go now.
   if (waitMs > 0 && !isDeleting(object)) return requeueAfter(waitMs)
   const plan = decide(observe(found, world), timestamp(world.clock))
-  try {
-    return await settle(key, found, plan, waitMs, world)
-  } catch (error) {
-    // It went while it was looked at; the event that says so is on its way.
-    if (isApiError(error, 'NotFound')) return done()
-    throw error
-  }
+  return settle(key, found, plan, waitMs, world)
 }
 
 /** Its own event brings the next pass. */
