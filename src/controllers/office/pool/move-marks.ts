@@ -8,7 +8,7 @@ import type { KubeObject } from '../../../kube/object.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 
 /** Long for the two requests of clusterctl; it marks again when it tries again. */
-export const markMsMax = 30_000
+const markMsMax = 30_000
 
 export class MoveMarks {
   readonly #clock: Pick<Clock, 'monotonicMs'>
