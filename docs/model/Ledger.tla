@@ -345,7 +345,8 @@ Stray(a) == LET h == hold[a] n == h.name IN
   /\ h.state = "held"
   /\ IF Gone(n, h.uid) \/ ~ReadsGone
      THEN LooksByUid => \A m \in Names : Exists(claim[m]) => claim[m].uid # h.uid \/ claim[m].choice # a \/ m = n
-     ELSE claim[n].choice \notin {a} \union (IF LeavesUndecided THEN {None} ELSE {})
+     ELSE /\ claim[n].choice \notin {a} \union (IF LeavesUndecided THEN {None} ELSE {})
+          /\ ~(OwnReport(n) /\ report[n].address = a)
 Collected(n) == report[n].uid = None /\ report[n].guard /\ claim[n] = None
 StrayReport(n) == (report[n].uid # None /\ Gone(n, report[n].uid)) \/ Collected(n)
 Sees(w, step, n, a) == TidiesUp /\ job[w] = Idle /\ Does(w, job, [Idle EXCEPT !.step = step, !.name = n, !.address = a])

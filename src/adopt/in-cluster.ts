@@ -7,12 +7,12 @@ import type { IPAddress } from '../api/ip-address.ts'
 import { type IPAddressClaim, poolOfClaim } from '../api/ip-address-claim.ts'
 import { ipamGroup, protectAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
-import { isMarkedForMove } from '../controllers/capi/moved.ts'
+import { isMarkedForMove, leavingMs } from '../controllers/capi/moved.ts'
 import { observe, type Seen } from '../controllers/capi/observe.ts'
 import { isOwnOrUnowned, isSamePool, poolOfReport, shows } from '../controllers/capi/ownership.ts'
 import { claimOf, reportOf } from '../controllers/capi/parsed.ts'
 import { decide, type Plan } from '../controllers/capi/plan.ts'
-import { followShown, ownOf } from '../controllers/capi/shown.ts'
+import { followShown, ownOf, showChoices } from '../controllers/capi/shown.ts'
 import { type CapiWorld, createCaches, keyOfClaim } from '../controllers/capi/world.ts'
 import { othersAt } from '../controllers/office/disputes.ts'
 import { Ledger, type Showing } from '../controllers/office/ledger.ts'
@@ -69,15 +69,23 @@ function worldOf(listed: Listed): World {
   const ledger = new Ledger()
   const sources = new Sources(caches)
   followHolds(caches, ledger)
-  followShown({ ...caches, sources }, ledger)
-  // Pools first: an address shows only once it is known in which space; and a choice, whether its namespace may have it.
+  const seen = { ...caches, sources }
+  followShown(seen, ledger)
+  // Pools first: an address shows only once it is known in which space.
   for (const [kind, cache] of caches.pools) cache.replace(listed.pools.get(kind) ?? [], '')
-  caches.namespaces.replace(listed.namespaces, '')
   caches.holds.replace(listed.holds, '')
   caches.claims.replace(listed.claims, '')
   caches.reports.replace(listed.reports, '')
   caches.clusters.replace(listed.clusters, '')
-  return { caches, ledger, sources, random: () => 0, moved: { isLeaving: isMarkedForMove } }
+  caches.namespaces.replace(listed.namespaces, '')
+  showChoices(seen, ledger)
+  return {
+    caches,
+    ledger,
+    sources,
+    random: () => 0,
+    moved: { leavesForMs: claim => (isMarkedForMove(claim) ? leavingMs : 0) },
+  }
 }
 
 function judgeReport(object: KubeObject, scope: Scope, world: World): Verdict | undefined {
@@ -152,6 +160,8 @@ function judgeClaim(claim: IPAddressClaim, report: IPAddress | undefined, about:
     case 'release':
       return { ...about, outcome: 'waits', ...whyItWaits(claim, seen) }
     case 'refuse':
+      if (report !== undefined && plan.wants !== undefined && !shows(report, plan.wants))
+        return contradiction(claim, about)
       return refused(
         about,
         plan.refusal.reason,
@@ -176,10 +186,14 @@ function judgeBinding(
     return refused(about, 'Unknown', 'nothing says which address it has')
   }
   if (report !== undefined && !shows(report, { ip: plan.ip, bits: plan.pool.bits })) {
-    const why = `the claim has ${claim.choice ?? ''}, and its IPAddress shows another address: delete the one that is wrong`
-    return refused(about, 'Contradiction', why)
+    return contradiction(claim, about)
   }
   return { ...about, outcome: 'adopted', ...howItIsTaken(plan.pool, report) }
+}
+
+function contradiction({ choice = '' }: IPAddressClaim, about: About): Verdict {
+  const why = `the claim has ${choice}, and its IPAddress shows another address: delete the one that is wrong`
+  return refused(about, 'Contradiction', why)
 }
 
 function howItIsTaken(pool: Pool, report: IPAddress | undefined): Pick<Verdict, 'reason' | 'message'> {

@@ -230,6 +230,18 @@ describe('a request', () => {
     expect(requests[1]?.headers).not.toHaveProperty('x-mooring-pass')
   })
 
+  test('of a pass is told to it when it wrote something, and was accepted', async () => {
+    const wrote: string[] = []
+    const { signal } = new AbortController()
+    const pass = { id: 'cafe0001', signal, wrote: (what: object) => wrote.push(Object.values(what).join(' ')) }
+    const accepted = aClient(() => reply(200, { metadata: {} })).client.withPass(pass)
+    await accepted.get(holds, { name: 'a' })
+    await accepted.mergePatch(holds, { name: 'a' }, { spec: { x: 1 } })
+    const refused = aClient(() => reply(409, {})).client.withPass(pass)
+    await outcomeOf(refused.mergePatch(holds, { name: 'a' }, { spec: { x: 2 } }))
+    expect(wrote).toEqual([expect.stringMatching(/^PATCH \/apis\/.*\/holds\/a.* \{"spec":\{"x":1\}\}$/)])
+  })
+
   test('leaves nothing behind on the signal of its pass', async () => {
     const { client } = aClient(() => reply(200, { metadata: {} }))
     const { signal } = new AbortController()

@@ -104,6 +104,8 @@ export interface Client {
 export interface PassOfRequests {
   readonly id: string
   readonly signal: AbortSignal
+  /** Called for every write that the server accepted. */
+  readonly wrote?: (what: { readonly request: string; readonly body: string }) => void
 }
 
 export interface ClientOptions {
@@ -315,12 +317,16 @@ class PassClient implements Client {
     const count = (code: number) => {
       metrics?.answered(verbOf(call), nameOfKind(call.kind), code, clock.monotonicMs() - startMs)
     }
-    const response = await exchange(this.#options, call, this.#pass, path, what).catch(error => {
+    const body = call.body === undefined ? undefined : printBody(call.body)
+    const response = await exchange(this.#options, call, this.#pass, path, what, body).catch(error => {
       count(0)
       throw error
     })
     count(response.status)
-    if (response.status >= 200 && response.status < 300) return response
+    if (response.status >= 200 && response.status < 300) {
+      if (call.method !== 'GET') this.#pass?.wrote?.({ request: `${call.method} ${path}`, body: body ?? '' })
+      return response
+    }
     throw toApiError({
       what,
       isWrite: call.method !== 'GET',
@@ -337,6 +343,7 @@ async function exchange(
   pass: PassOfRequests | undefined,
   path: string,
   what: string,
+  body: string | undefined,
 ): Promise<WireResponse> {
   const { wire, clock, name, timeoutMs = requestTimeoutMs } = options
   const signals = [call.signal, pass?.signal]
@@ -354,9 +361,9 @@ async function exchange(
         accept: json,
         'user-agent': name,
         ...(pass !== undefined && { [passHeader]: pass.id }),
-        ...(call.body !== undefined && { 'content-type': call.contentType ?? json }),
+        ...(body !== undefined && { 'content-type': call.contentType ?? json }),
       },
-      ...(call.body !== undefined && { body: printBody(call.body) }),
+      ...(body !== undefined && { body }),
       ...(call.isStream === true && { isStream: true }),
       signal: abort.signal,
     })

@@ -73,7 +73,7 @@ export class Manager {
       log: this.#options.log,
       mustBeNew: what => this.#mustBeNew(what),
       follow: source => this.#follow(source),
-      run: reconciler => this.#run(reconciler),
+      run: reconciler => this.#run(reconciler, name),
       begin: task => this.#tasks.push(this.#supervise(task)),
     })
     this.#domains.push(domain)
@@ -160,10 +160,10 @@ export class Manager {
     )
   }
 
-  #run(reconciler: Reconciler): RunningReconciler {
-    const running = runReconciler(reconciler, { ...this.#options, metrics: this.#metrics })
+  #run(reconciler: Reconciler, desk: string): RunningReconciler {
+    const running = runReconciler(reconciler, { ...this.#options, metrics: this.#metrics, desk })
     this.#reconcilers.push(running)
-    this.#metrics.added(reconciler.name)
+    this.#metrics.added(desk, reconciler.name)
     return running
   }
 

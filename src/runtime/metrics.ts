@@ -9,18 +9,21 @@ const outcomes = ['done', 'requeue', 'requeue_after', 'conflict', 'failed', 'can
 export type PassOutcome = (typeof outcomes)[number]
 
 export interface RuntimeMetrics {
-  /** There is such a reconciler, and none of its passes has ended yet. */
-  added(reconciler: string): void
+  /** A desk has such a reconciler, and none of its passes has ended yet. */
+  added(desk: string, reconciler: string): void
   /** A key waited so long from being ready to being taken. */
   waited(reconciler: string, waitedMs: number): void
   /** A pass ended. */
   passed(reconciler: string, outcome: PassOutcome, tookMs: number): void
+  /** A pass wrote what those before it wrote, once more. */
+  repeated(desk: string, reconciler: string): void
 }
 
 export const noMetrics: RuntimeMetrics = {
   added: () => {},
   waited: () => {},
   passed: () => {},
+  repeated: () => {},
 }
 
 /** What is asked about a queue. */
@@ -52,6 +55,11 @@ export function measureRuntime(
   domains: readonly MeasuredDomain[],
 ): RuntimeMetrics {
   const passes = metrics.counter('mooring_passes_total', 'Passes that ended, by how.', ['controller', 'outcome'])
+  const repeats = metrics.counter(
+    'mooring_repeated_writes_total',
+    'Passes that wrote the same as those before them, so often that their key is slowed down.',
+    ['desk', 'controller'],
+  )
   const took = metrics.histogram('mooring_pass_duration_seconds', 'Time of a pass.', secondsBounds, ['controller'])
   const waits = metrics.histogram(
     'mooring_queue_wait_seconds',
@@ -86,13 +94,15 @@ export function measureRuntime(
     }),
   }))
   return {
-    added(controller) {
+    added(desk, controller) {
       for (const outcome of outcomes) passes.startAtZero(controller, outcome)
+      repeats.startAtZero(desk, controller)
     },
     waited: (controller, waitedMs) => waits.observe(waitedMs / 1000, controller),
     passed(controller, outcome, tookMs) {
       passes.add(controller, outcome)
       took.observe(tookMs / 1000, controller)
     },
+    repeated: (desk, controller) => repeats.add(desk, controller),
   }
 }

@@ -13,6 +13,7 @@
 // - Keys are taken from their groups in turn, first in first out within one: a group of a million keys does not hold up
 //   a group of one.
 // - A key that fails waits longer each time and holds up no other; a mark from outside ends its wait.
+// - A key that is told to rest is run when its rest is over, and not before: no mark ends it.
 // - A key that was decided on an old cache has not failed: it runs again at once, and then after pauses that stay short.
 
 import { type Backoff, backoffMs } from './backoff.ts'
@@ -20,8 +21,10 @@ import type { CancelTimer, Clock } from './clock.ts'
 import { Fifo } from './fifo.ts'
 import type { Random } from './random.ts'
 
-/** What a pass wants to happen next with its key. */
-export type Next =
+/** What a pass wants to happen next with its key. With `restMs`, not before so long, whatever marks the key meanwhile. */
+export type Next = Wish & { readonly restMs?: number }
+
+type Wish =
   | { readonly kind: 'done' }
   /** There is more to do: behind the others, without a delay. */
   | { readonly kind: 'requeue' }
@@ -73,6 +76,8 @@ interface Item {
   wishedAtMs: number | undefined
   /** Asked for by the last pass. */
   ownAtMs: number | undefined
+  /** It rests until then. */
+  notBeforeMs: number
   cancelTimer: CancelTimer | undefined
   failures: number
   /** Passes in a row that were decided on an old cache. */
@@ -116,6 +121,8 @@ export class WorkQueue {
       item.isMarked = true
       return
     }
+    // It is looked at then.
+    if (item.notBeforeMs > 0 && item.notBeforeMs > this.#options.clock.monotonicMs()) return
     this.#makeReady(item)
   }
 
@@ -188,6 +195,7 @@ export class WorkQueue {
       readySinceMs: 0,
       wishedAtMs: undefined,
       ownAtMs: undefined,
+      notBeforeMs: 0,
       cancelTimer: undefined,
       failures: 0,
       stales: 0,
@@ -319,6 +327,11 @@ export class WorkQueue {
 
   #follow(item: Item, next: Next): void {
     const delayMs = this.#delay(item, next)
+    if (next.restMs !== undefined) {
+      item.notBeforeMs = this.#options.clock.monotonicMs() + next.restMs
+      item.ownAtMs = item.notBeforeMs
+      return this.#arm(item)
+    }
     if (item.isMarked || delayMs === 0) return this.#makeReady(item)
     if (delayMs !== undefined) item.ownAtMs = this.#options.clock.monotonicMs() + delayMs
     this.#arm(item)
@@ -355,7 +368,7 @@ export class WorkQueue {
     const dueMs = Math.min(item.wishedAtMs ?? Number.POSITIVE_INFINITY, item.ownAtMs ?? Number.POSITIVE_INFINITY)
     if (dueMs === Number.POSITIVE_INFINITY) return
     const { clock } = this.#options
-    item.cancelTimer = clock.setTimer(dueMs - clock.monotonicMs(), () => {
+    item.cancelTimer = clock.setTimer(Math.max(dueMs, item.notBeforeMs) - clock.monotonicMs(), () => {
       item.cancelTimer = undefined
       this.#due(item)
     })

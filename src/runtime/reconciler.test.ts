@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { seededRandom } from '../../test/harness/seeded-random.ts'
 import { silentLog } from '../../test/harness/silent-log.ts'
 import { VirtualClock } from '../../test/harness/virtual-clock.ts'
+import { createLog } from '../telemetry/log.ts'
 import { noMetrics, type PassOutcome } from './metrics.ts'
 import {
   defineReconciler,
@@ -103,4 +104,48 @@ test('a pass that takes too long is aborted, and tried again', async () => {
   await run.clock.advance(10_000)
   expect(run.atMs).toEqual([0, 5_100])
   expect(run.outcomes).toEqual(['failed', 'done'])
+})
+
+test('a key whose writes wake it again is slowed down, and counted', async () => {
+  const clock = new VirtualClock()
+  const lines: string[] = []
+  const repeated: string[] = []
+  let passes = 0
+  const running = runReconciler(
+    defineReconciler({
+      name: 'test.pass',
+      reconcile: (key, pass) => {
+        passes++
+        pass.wrote({ request: 'PATCH /holds/a', body: `{"at":"${new Date(clock.now()).toISOString()}"}` })
+        running.mark(key)
+        return Promise.resolve(done())
+      },
+    }),
+    {
+      clock,
+      random: seededRandom(1),
+      log: createLog({ write: line => lines.push(line), now: () => clock.now() }),
+      metrics: { ...noMetrics, repeated: (...what) => repeated.push(what.join(' ')) },
+      desk: 'capi',
+    },
+  )
+  running.start()
+  running.mark('a')
+  // Also what marks it from outside waits.
+  for (let i = 0; i < 600; i++) {
+    await clock.advance(1_000)
+    running.mark('a')
+  }
+  expect(passes).toBeGreaterThan(15)
+  expect(passes).toBeLessThan(50)
+  expect(repeated).toEqual(Array(passes - 10).fill('capi test.pass'))
+  expect(lines.map(line => JSON.parse(line))).toEqual([
+    expect.objectContaining({
+      level: 'error',
+      msg: 'the same is written again and again',
+      key: 'a',
+      write: 'PATCH /holds/a',
+    }),
+  ])
+  await running.stop('shutdown')
 })

@@ -8,6 +8,7 @@ import type { CancelTimer, Clock } from './clock.ts'
 import { noMetrics, type PassOutcome, type RuntimeMetrics } from './metrics.ts'
 import { type Next, WorkQueue } from './queue.ts'
 import type { Random } from './random.ts'
+import { fingerprintOf, Repeats } from './repeats.ts'
 import { Cancelled, type CancelReason, retryPolicyOf, toError } from './retry-policy.ts'
 
 /** What a pass answers. */
@@ -35,6 +36,14 @@ export interface Pass {
   readonly log: Log
   /** Aborted with a `Cancelled` when the process stops, the lease is lost or the pass takes too long. */
   readonly signal: AbortSignal
+  /** The pass wrote this, and it was accepted. */
+  wrote(what: Written): void
+}
+
+/** What was written: the request in short, and its body. */
+export interface Written {
+  readonly request: string
+  readonly body: string
 }
 
 export interface ReconcilerDefinition {
@@ -66,6 +75,8 @@ export interface ReconcilerParts {
   readonly random: Random
   readonly log: Log
   readonly metrics?: RuntimeMetrics
+  /** The desk, or the office, that it is of. */
+  readonly desk?: string
 }
 
 export interface RunningReconciler {
@@ -86,9 +97,19 @@ export interface RunningReconciler {
 /** Keys may be marked at once; passes begin with `start`. */
 export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): RunningReconciler {
   const { name } = reconciler
-  const { clock, random, metrics = noMetrics } = parts
+  const { clock, random, metrics = noMetrics, desk = '' } = parts
   const log = parts.log.with({ reconciler: name })
   const passes = new Set<RunningPass>()
+  const repeats = new Repeats(clock, random)
+
+  function withRest(next: Next, pass: RunningPass): Next {
+    const { key, written } = pass
+    const repeat = written && repeats.passed(key, written.fingerprint)
+    if (repeat === undefined) return next
+    metrics.repeated(desk, name)
+    if (repeat.isFirst) pass.log.error('the same is written again and again', { write: written?.last })
+    return { ...next, restMs: repeat.restMs }
+  }
 
   async function run(key: string): Promise<Next> {
     const pass = new RunningPass(key, { clock, random, log, msMax: reconciler.passMsMax })
@@ -97,7 +118,7 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
     pass.end()
     passes.delete(pass)
     metrics.passed(name, outcome, clock.monotonicMs() - pass.startMs)
-    return next
+    return withRest(next, pass)
   }
 
   function isSettled(key: string): boolean {
@@ -159,6 +180,7 @@ class RunningPass implements Pass {
   #log: Log | undefined
   #abort: AbortController | undefined
   #cancelled: Cancelled | undefined
+  #written: { readonly fingerprint: number; readonly last: string } | undefined
   #cancelDeadline: CancelTimer = () => {}
 
   constructor(key: string, parts: PassParts) {
@@ -191,6 +213,15 @@ class RunningPass implements Pass {
   /** Why it was aborted, if it was. */
   get cancelReason(): unknown {
     return this.#abort === undefined ? this.#cancelled : this.#abort.signal.reason
+  }
+
+  wrote({ request, body }: Written): void {
+    this.#written = { fingerprint: fingerprintOf(`${request} ${body}`, this.#written?.fingerprint), last: request }
+  }
+
+  /** All that it wrote, in short, and the last of it. */
+  get written(): { readonly fingerprint: number; readonly last: string } | undefined {
+    return this.#written
   }
 
   cancel(why: Cancelled): void {

@@ -119,7 +119,12 @@ describe('An IPAddress that was there before its claim', () => {
     )
     await world.create(claim)
     await saysWhy(world, claim, 'AllocationFailed')
-    await world.always(async () => expect(await world.report(claim)).toEqual(made), 1_000)
+    const said = await world.get(claim)
+    await world.always(async () => {
+      expect(await world.report(claim)).toEqual(made)
+      expect(await world.get(claim)).toEqual(said)
+      expect(await holdsOf(world, pool)).toEqual([])
+    }, 1_000)
   })
 })
 
@@ -234,6 +239,21 @@ describe('A claim in use', () => {
     await world.delete(shown)
     await world.desk.start()
     await isServed(world, claim, '10.0.1.2')
+  })
+
+  test('whose choice a user changes says so, keeps what its machine uses, and is written once', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
+    const [held] = await holdsOf(world, pool)
+    const annotations = { [choice]: '10.0.1.20', 'clusterctl.cluster.x-k8s.io/delete-for-move': '' }
+    await world.patch(claim, { metadata: { annotations } })
+    await saysWhy(world, claim, 'AllocationFailed', /shows 10\.0\.1\.1 .* has 10\.0\.1\.20/)
+    const ledger = await holdsOf(world, pool)
+    await world.always(async () => expect(await holdsOf(world, pool)).toEqual(ledger))
+    expect(ledger).toEqual([held])
+    await world.patch(claim, { metadata: { annotations: { [choice]: '10.0.1.1' } } })
+    await isServed(world, claim, '10.0.1.1')
   })
 
   test('that loses everything that says which address it had says so, and is given no other', async () => {

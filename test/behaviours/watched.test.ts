@@ -19,6 +19,22 @@ function numberOf({ desk }: World, name: string, labels: Readonly<Record<string,
 const passes = (world: World): number => numberOf(world, 'mooring_passes_total', { controller: 'claim.binding' }) ?? 0
 
 describe('The numbers that are scraped', () => {
+  test('count what is written again and again because another program undoes it, and the log names it', async () => {
+    const world = await aWorld()
+    const claim = await aServedClaim(world, aClaim().on(await world.create(aPool())))
+    const repeated = () =>
+      numberOf(world, 'mooring_repeated_writes_total', { desk: 'capi', controller: 'claim.binding' })
+    expect(repeated()).toBe(0)
+    for (let i = 0; i < 15; i++) {
+      const report = (await world.report(claim)) as Stored
+      await world.patch(report, { metadata: { finalizers: null } })
+      await world.eventually(async () => expect((await world.report(claim))?.metadata.finalizers).toHaveLength(1))
+    }
+    await world.eventually(() => expect(repeated()).toBe(5))
+    const lines = world.desk.log.filter(({ msg }) => msg === 'the same is written again and again')
+    expect(lines).toEqual([expect.objectContaining({ key: `${world.home}/${claim.metadata.name}` })])
+  })
+
   test('follow a pool: what is free, held and at rest', async () => {
     const world = await aWorld()
     const pool = await world.create(anAddressPool().withAddresses('10.0.1.1-10.0.1.4').with({ quarantineSeconds: 60 }))

@@ -272,6 +272,8 @@ describe('The webhook of IPAddresses and claims', () => {
     const say = (address: string | null) =>
       world.patch(claim, { metadata: { annotations: { 'mooring.dev/address': address } } })
     await isRefused(say('10.0.1.9'), 'this claim is bound to 10.0.1.1 and does not move to 10.0.1.9')
+    const moving = { 'mooring.dev/address': '10.0.1.9', 'clusterctl.cluster.x-k8s.io/delete-for-move': '' }
+    await isRefused(world.patch(claim, { metadata: { annotations: moving } }), 'does not move to 10.0.1.9')
     await say(null)
     await world.eventually(async () => {
       expect((await world.get(claim))?.metadata.annotations).toMatchObject({ 'mooring.dev/address': '10.0.1.1' })

@@ -3,11 +3,14 @@
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 
-/** Answers with all of its output; throws with it when it failed. */
-export type Clusterctl = (args: readonly string[], kubeconfig: string) => Promise<string>
+/**
+ * Answers with all of its output; throws with it when it failed. With `killAt`, it is killed as soon as its output is like that,
+ * and has failed when it never is.
+ */
+export type Clusterctl = (args: readonly string[], kubeconfig: string, killAt?: RegExp) => Promise<string>
 
 export function clusterctlAt(path: string, config: string, home: string): Clusterctl {
-  return (args, kubeconfig) =>
+  return (args, kubeconfig, killAt) =>
     new Promise((done, fail) => {
       const child = spawn(path, [...args, '--config', config, '--kubeconfig', kubeconfig], {
         env: {
@@ -23,15 +26,18 @@ export function clusterctlAt(path: string, config: string, home: string): Cluste
         stdio: ['ignore', 'pipe', 'pipe'],
       })
       let said = ''
-      child.stdout.on('data', chunk => {
+      let isKilled = false
+      const hear = (chunk: unknown) => {
         said += String(chunk)
-      })
-      child.stderr.on('data', chunk => {
-        said += String(chunk)
-      })
+        if (isKilled || killAt?.test(said) !== true) return
+        isKilled = true
+        child.kill('SIGKILL')
+      }
+      child.stdout.on('data', hear)
+      child.stderr.on('data', hear)
       child.once('error', fail)
       child.once('close', code => {
-        if (code === 0) return done(said)
+        if (killAt === undefined ? code === 0 : isKilled) return done(said)
         fail(new Error(`clusterctl ${args[0]} ended with ${code}:\n${said.trimEnd()}`))
       })
     })

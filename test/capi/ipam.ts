@@ -140,6 +140,11 @@ export async function createCluster(client: Client, namespace: string, name: str
   return made
 }
 
+/** clusterctl pauses what it moves, and does not move what is paused. */
+export async function letGoOn(client: Client, namespace: string, name: string): Promise<void> {
+  must(await client.merge(`${clusters}/namespaces/${namespace}/clusters/${name}`, { spec: { paused: false } }))
+}
+
 /** Status does not move; what no infrastructure provider writes here is written again by hand. */
 export async function sayProvisioned(client: Client, namespace: string, name: string): Promise<void> {
   const path = `${clusters}/namespaces/${namespace}/clusters/${name}`

@@ -1,4 +1,4 @@
-// `npm run test:capi [-- --only=init,move,embedded,vsphere] [--keep]`: programs of other projects use Mooring. clusterctl
+// `npm run test:capi [-- --only=init,move,killed,embedded,vsphere] [--keep]`: programs of other projects use Mooring. clusterctl
 // installs, upgrades and moves it; Cluster API's own webhooks check what it writes; the provider for vSphere gets the
 // addresses of its machines from it. They are built once (about a quarter of an hour) and run on a real kube-apiserver.
 
@@ -10,6 +10,7 @@ import { binary, type Program, skippedExitCode, Unavailable } from '../../script
 import { clusterctlAt } from './clusterctl.ts'
 import { checkInit } from './init.ts'
 import { isIsolated, onOutsideEnds, runIsolated } from './isolation.ts'
+import { checkKilledMove } from './killed.ts'
 import { type ServerKind, startManagement, startServer } from './management.ts'
 import { checkMove } from './move.ts'
 import { Processes } from './processes.ts'
@@ -20,14 +21,15 @@ import { checkVSphere } from './vsphere.ts'
 
 const { values } = parseArgs({
   options: {
-    only: { type: 'string', default: 'init,move,embedded,vsphere' },
+    only: { type: 'string', default: 'init,move,killed,embedded,vsphere' },
     keep: { type: 'boolean', default: false },
   },
 })
 const chapters = new Set(values.only.split(','))
 
 const programs: Program[] = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'clusterctl']
-if (['move', 'embedded', 'vsphere'].some(chapter => chapters.has(chapter))) programs.push('cluster-api-manager')
+if (['move', 'killed', 'embedded', 'vsphere'].some(chapter => chapters.has(chapter)))
+  programs.push('cluster-api-manager')
 if (chapters.has('vsphere')) programs.push('vsphere-manager', 'vcenter')
 
 try {
@@ -63,6 +65,9 @@ async function main(): Promise<number> {
     })
     await chapter('move', 'clusterctl move between two management clusters', async () => {
       await checkMove(sentences, await start('here'), await start('there'), clusterctl)
+    })
+    await chapter('killed', 'clusterctl move that is killed, given up or run again', async () => {
+      await checkKilledMove(sentences, await start('first'), await start('second'), clusterctl)
     })
     await chapter('embedded', 'the same, between kube-apiserver and the embedded server', async () => {
       await checkMove(sentences, await start('cluster'), await start('embedded', 'embedded'), clusterctl)

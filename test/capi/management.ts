@@ -24,7 +24,8 @@ export interface Management {
 
 /** With Mooring at work in it. */
 export interface Managed extends Management {
-  /** The output of Mooring. */
+  readonly mooring: Running
+  /** Its output. */
   readonly log: string
 }
 
@@ -76,8 +77,8 @@ export async function startManagement(
   const management = await startServer(name, dir, processes, kind)
   await init(management, clusterctl, firstProviders(repository))
   await startCore(management, processes)
-  const { log } = await startMooring(management, processes)
-  return { ...management, log }
+  const mooring = await startMooring(management, processes)
+  return { ...management, mooring, log: mooring.log }
 }
 
 function startCore(management: Management, processes: Processes): Promise<Running> {

@@ -41,7 +41,7 @@ import { releaseClaim } from './release.ts'
 import { claimNamed } from './shown.ts'
 import { recordHandsOff, writeAllocated, writeRefusal } from './status.ts'
 import { adoptReport, createReport, storeChoice } from './steps.ts'
-import { sweepReport } from './sweep.ts'
+import { isDeletedForMove, letMovedReportGo, sweepReport } from './sweep.ts'
 import { type CapiWorld, keyOfClaim } from './world.ts'
 
 export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld): Promise<ClaimPass> {
@@ -54,6 +54,7 @@ export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld
   const pool = isMalformed(claim) ? undefined : poolNamedBy(claim)
   if (isMalformed(claim) || pool === undefined) return settled()
   const seen = observe(claim, pool, isInScope(scope, object), world)
+  if (seen.isInScope && isDeletedForMove(seen.report)) return settled(await letMovedReportGo(seen.report, world))
   return settle(decide(seen), seen, world)
 }
 
@@ -65,7 +66,8 @@ export function isClaimSettled(key: string, scope: Scope, world: Omit<CapiWorld,
   if (object === undefined || claim === undefined || isMalformed(claim) || claim.addressName === '') return false
   const pool = poolOfClaim(claim)
   if (pool === undefined || world.leftAlone.has(key)) return false
-  return decide(observe(claim, pool, isInScope(scope, object), world)).kind === 'keep'
+  const seen = observe(claim, pool, isInScope(scope, object), world)
+  return decide(seen).kind === 'keep' && !isDeletedForMove(seen.report)
 }
 
 async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPass> {
@@ -76,7 +78,7 @@ async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPa
       if (plan.why !== undefined && (claim.isDeleting || !saysReady(claim))) {
         recordHandsOff(world, claim, seen.identity, plan.why)
       }
-      return settled()
+      return settled(plan.forMs === undefined ? undefined : requeueAfter(plan.forMs))
     case 'keep':
       return settled()
     case 'release':
@@ -242,7 +244,7 @@ async function report(
         world,
       )
     }
-    if (!isAdopted(found, claim)) {
+    if (!isAdopted(found, claim, pool)) {
       await adoptReport(world, found, claim, pool)
       note('adopted')
     }

@@ -2,7 +2,7 @@
 //
 //   changed        wakes
 //   a claim        itself
-//   a pool         on its first sight, or when it is resumed, all of its claims
+//   a pool         on its first sight, when it was made anew or is resumed: all of its claims
 //   a Cluster      its claims
 //   a report       the claim of its name
 //   a hold         its claim
@@ -16,6 +16,7 @@ import type { Domain } from '../../runtime/domain.ts'
 import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
 import type { Desk, DeskInView } from '../desk.ts'
 import { noteIn } from '../office/journal.ts'
+import { readable } from '../office/kept.ts'
 import type { DeskMetrics } from '../office/metrics.ts'
 import type { Office, SeenKind } from '../office/office.ts'
 import { RecentRefusals } from '../office/recent-refusals.ts'
@@ -27,7 +28,7 @@ import { capiFacts } from './facts.ts'
 import { claims, clusters, reports } from './kinds.ts'
 import { Moved } from './moved.ts'
 import { standsBy } from './ownership.ts'
-import { claimOf } from './parsed.ts'
+import { claimOf, reportOf } from './parsed.ts'
 import { capiPermissions } from './permissions.ts'
 import { followShown, followSubnets } from './shown.ts'
 import { recordedBefore } from './status.ts'
@@ -71,7 +72,11 @@ const bindingConcurrency = 64
 function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly SeenKind[]): void {
   const { client, clock, random, ledger, sources, metrics, scope } = office
   const recorder = office.recorderOf(capi.name)
-  const kept = { recentRefusals: new RecentRefusals(), moved: new Moved(caches), leftAlone: new Map<string, string>() }
+  const kept = {
+    recentRefusals: new RecentRefusals(),
+    moved: new Moved(caches, clock),
+    leftAlone: new Map<string, string>(),
+  }
   const world: Kept = { client, clock, random, recorder, caches, ledger, sources, ...kept }
   const line = office.waiting.ofDesk(capi.name, claim => binding.mark(claim))
   const about = { desk: capi.name, claimKind: claims.kind }
@@ -103,7 +108,11 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
   })
   onHoldsOf(caches, ledger, claims, key => binding.mark(key))
   sources.subscribe(change => onPool(world, change, binding))
-  office.addClaimKind({ kind: claims, cache: caches.claims, standsBy })
+  office.addClaimKind({
+    kind: claims,
+    cache: caches.claims,
+    standsBy: (claim, hold) => standsBy(claim, hold, () => readable(caches.reports.get(keyOf(claim)), reportOf)),
+  })
   for (const kind of seen) kind.neededBy(domain)
   office.watch(domain, clusters, caches.clusters, { isNeeded: false })
 }
@@ -122,7 +131,8 @@ function onClaim(
 }
 
 function onPool({ caches }: Kept, { key, old, new: next }: SourceChange, binding: RunningReconciler): void {
-  if (next === undefined || (old !== undefined && (!old.isPaused || next.isPaused))) return
+  const isNew = old === undefined || old.metadata.uid !== next?.metadata.uid
+  if (next === undefined || (!isNew && (!old.isPaused || next.isPaused))) return
   markOldestFirst(caches.claims.byIndex('pool', key), binding)
 }
 

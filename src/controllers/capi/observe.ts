@@ -39,8 +39,8 @@ export interface Seen {
   readonly isLive: boolean
   /** False for a claim that another controller serves: by namespace, or by the label it carries. */
   readonly isInScope: boolean
-  /** clusterctl takes the claim to another cluster. */
-  readonly isMoving: boolean
+  /** How much longer it is believed that clusterctl takes the claim to another cluster; 0 where it does not. */
+  readonly movingMs: number
   readonly ledger: LedgerSeen
 }
 
@@ -60,18 +60,20 @@ export function observe(claim: IPAddressClaim, identity: Identity, isInScope: bo
   const { caches } = world
   const { namespace, name, uid } = claim.metadata
   const pool = readPool(caches, identity)
+  const cluster = clusterStateOf(caches, claim)
   return {
     claim,
     identity,
     namespaceUID: namespaceUIDOf(caches, namespace),
-    cluster: clusterStateOf(caches, claim),
+    cluster,
     pool,
     spaceRefusal: pool === undefined || isMalformed(pool) ? undefined : world.sources.whySpaceRefused(pool),
     holds: holdsOfClaim(caches, uid),
     report: readable(caches.reports.get(`${namespace}/${name}`), reportOf),
     isLive: false,
     isInScope,
-    isMoving: world.moved.isLeaving(claim),
+    // clusterctl pauses what it moves: where the Cluster goes on, the move was given up.
+    movingMs: cluster === 'running' ? 0 : world.moved.leavesForMs(claim),
     ledger: ledgerSeenBy(claim, world),
   }
 }

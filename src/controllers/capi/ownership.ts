@@ -49,9 +49,13 @@ export function hasOurFinalizer({ metadata }: IPAddressClaim): boolean {
   return metadata.finalizers.includes(releaseAddressFinalizer)
 }
 
-/** Made for the claim, or taken over for it, with all that belongs to it. */
-export function isAdopted({ metadata }: IPAddress, claim: IPAddressClaim): boolean {
-  const isOwned = metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid)
+/**
+ * Made for the claim, or taken over for it, with all that belongs to it. One that comes from another cluster may name the pool
+ * that was there; the garbage collector takes that off.
+ */
+export function isAdopted({ metadata }: IPAddress, claim: IPAddressClaim, pool: Pool): boolean {
+  const isOwnedBy = (owner: string) => metadata.ownerReferences.some(({ uid }) => uid === owner)
+  const isOwned = isOwnedBy(claim.metadata.uid) && isOwnedBy(pool.metadata.uid)
   return isOwned && metadata.finalizers.includes(protectAddressFinalizer)
 }
 
@@ -60,11 +64,19 @@ export function isSamePool({ poolRef }: IPAddress, claim: IPAddressClaim): boole
   return poolRef.apiGroup === apiGroup && poolRef.kind === kind && poolRef.name === name
 }
 
-/** The hold names this claim's uid: whether the claim chose its address, or nothing yet. */
-export function standsBy(object: KubeObject, hold: AnyHold): boolean {
+/**
+ * The hold names this claim's uid: whether the claim chose its address, or nothing yet, or has an IPAddress that shows it. Then
+ * a machine uses it, whatever was written to the choice.
+ */
+export function standsBy(object: KubeObject, hold: AnyHold, reportOfClaim: () => IPAddress | undefined): boolean {
   const claim = claimOf(object)
   // One that cannot be read is not ours to judge.
-  return isMalformed(claim) || claim.choice === undefined || (isOfAddress(hold) && chose(claim, hold))
+  if (isMalformed(claim) || claim.choice === undefined) return true
+  if (!isOfAddress(hold)) return false
+  if (chose(claim, hold)) return true
+  const report = reportOfClaim()
+  const isOwn = report?.metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid) === true
+  return isOwn && shows(report, hold)
 }
 
 export function chose({ choice }: IPAddressClaim, { ip, bits }: Hold): boolean {

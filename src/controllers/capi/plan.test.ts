@@ -60,7 +60,7 @@ function aClaim({ annotations, finalizers = [], isDeleted, bound, cluster }: Cla
 
 const chose = (address: string) => ({ 'mooring.dev/address': address })
 
-function aReport(address = '10.0.0.7', uid = 'u-1') {
+function aReport(address = '10.0.0.7', uid = 'u-1', poolUid = 'p-1') {
   return orThrow(
     parseIPAddress({
       apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
@@ -69,7 +69,10 @@ function aReport(address = '10.0.0.7', uid = 'u-1') {
         name: 'web',
         namespace: 'lab',
         finalizers: ['ipam.cluster.x-k8s.io/ProtectAddress'],
-        ownerReferences: [{ apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', name: 'web', uid }],
+        ownerReferences: [
+          { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', name: 'web', uid },
+          { apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind: 'InClusterIPPool', name: 'vms', uid: poolUid },
+        ],
       },
       spec: { claimRef: { name: 'web' }, poolRef, address, prefix: 24 },
     }),
@@ -99,7 +102,7 @@ function seen(
     report: undefined,
     isLive: false,
     isInScope: true,
-    isMoving: false,
+    movingMs: 0,
     ledger: {
       holdAt: (_, ip) => (held !== undefined && isSameIP(held.ip, ip) ? held : undefined),
       isDisputed: () => isDisputed,
@@ -143,7 +146,9 @@ describe('a claim', () => {
     ['whose pool is paused', seen({ pool: aPool(paused) }), 'leave alone: PoolPaused'],
     ['whose pool does not exist', seen({ pool: undefined }), 'refuse: PoolNotFound'],
     ['whose pool cannot be read', seen({ pool: { malformed: 'x' } }), 'refuse: PoolMalformed'],
-    ['that was served, and whose pool is gone', seen({ ...served, pool: undefined }), 'leave alone'],
+    ['that was served, and whose pool is gone', seen({ ...served, pool: undefined, report: aReport() }), 'leave alone'],
+    ['whose pool and IPAddress are gone, as the caches know', seen({ ...served, pool: undefined }), 'recall'],
+    ['whose pool and IPAddress are gone', seen({ ...served, pool: undefined, isLive: true }), 'refuse: PoolNotFound'],
     ['whose pool has no space yet', seen({ pool: { ...aPool(), space: '' } }), 'refuse: SpaceUndecided'],
     [
       'whose pool is not offered the space it asks for',
@@ -155,10 +160,10 @@ describe('a claim', () => {
       seen({ ...arrived, spaceRefusal: refuse('SpaceNotOffered', 'x'), isLive: true }),
       'refuse: SpaceNotOffered',
     ],
-    ['that leaves with clusterctl, after its IPAddress', seen({ ...served, isMoving: true }), 'leave alone'],
+    ['that leaves with clusterctl, after its IPAddress', seen({ ...served, movingMs: 1 }), 'leave alone'],
     [
       'that leaves with clusterctl, before its IPAddress',
-      seen({ ...served, isMoving: true, report: aReport(), held: aHold() }),
+      seen({ ...served, movingMs: 1, report: aReport(), held: aHold() }),
       'keep',
     ],
   ])('%s', (_, given, plan) => expect(planOf(given)).toBe(plan))
@@ -167,6 +172,21 @@ describe('a claim', () => {
 describe('what remembers the address of a claim decides', () => {
   test.each<[string, Seen, string]>([
     ['all of it is in place', seen({ ...served, report: aReport(), held: aHold() }), 'keep'],
+    [
+      'its IPAddress names the pool of another cluster as its owner',
+      seen({ ...served, report: aReport('10.0.0.7', 'u-1', 'p-0'), held: aHold() }),
+      'bind to 10.0.0.7: chosen',
+    ],
+    [
+      'its IPAddress shows another address than its choice, which is held',
+      seen({ ...served, report: aReport('10.0.0.8'), held: aHold() }),
+      'refuse: AddressInUse',
+    ],
+    [
+      'its IPAddress shows another address than its choice, which is not held',
+      seen({ ...served, report: aReport('10.0.0.8') }),
+      'refuse: AddressInUse',
+    ],
     ['its IPAddress is lost', seen({ ...served, held: aHold() }), 'bind to 10.0.0.7: chosen'],
     ['its hold is lost', seen({ ...served, report: aReport() }), 'bind to 10.0.0.7: arrive'],
     ['it arrives with a choice', seen(arrived), 'bind to 10.0.0.7: arrive'],
@@ -256,6 +276,6 @@ describe('a claim that is deleted', () => {
     ['that is paused', seen(deleted({ ...paused })), 'leave alone: ClaimPaused'],
     ['that another controller needs', seen(deleted({ finalizers: [ours, 'x/y'] })), 'leave alone: KeptByOthers'],
     ['in the foreground', seen(deleted({ finalizers: [ours, 'foregroundDeletion'] })), 'release'],
-    ['that leaves with clusterctl', seen({ ...deleted(), isMoving: true }), 'release'],
+    ['that leaves with clusterctl', seen({ ...deleted(), movingMs: 1 }), 'release'],
   ])('%s', (_, given, plan) => expect(planOf(given)).toBe(plan))
 })

@@ -4,9 +4,10 @@
 //   it is deleted, without our finalizer                     leave it alone
 //   it is deleted, and held up (paused, finalizers)          leave it alone, and say why in an event
 //   it is deleted                                            release
-//   it leaves with clusterctl, and so did its IPAddress      leave it alone
+//   it leaves with clusterctl, and so did its IPAddress      leave it alone, for some minutes
 //   it, its Cluster or its pool is paused                    leave it alone, and say why in an event
-//   its pool is gone or unreadable, and it was served        leave it alone: a pool takes nothing away by going
+//   its pool is gone or unreadable, and it was served        leave it alone: a pool takes nothing away by going;
+//                                                            or refuse, if its IPAddress is gone too
 //   its pool is gone or unreadable                           refuse
 //   the space of its pool is not decided yet                 refuse; or leave it alone, if it was served
 //   it was bound and has lost its choice                     recall: ask the API server what it had
@@ -26,7 +27,7 @@ import { readyCondition, releaseAddressFinalizer } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, isSameIP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
-import { isMalformed } from '../../ip/malformed.ts'
+import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { blockText, poolMalformed, poolNotFound, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { type Block, wasLeftBy } from '../../ipam/space-index.ts'
 import { isKeptByOthers } from '../../kube/finalizers.ts'
@@ -36,6 +37,7 @@ import { hasOurFinalizer, isAdopted, isOwnOrUnowned, isSamePool, ownerOf, shows,
 import {
   heldByAnother,
   lostAddress,
+  reportLost,
   reportShowsOther,
   severalHolds,
   shownByAnother,
@@ -45,8 +47,8 @@ import {
 } from './refusals.ts'
 
 export type Plan =
-  /** Nothing of it is written. With `why`, an event says what it waits for. */
-  | { readonly kind: 'leave alone'; readonly why?: HandsOff }
+  /** Nothing of it is written. With `why`, an event says what it waits for. With `forMs`, it is looked at again then. */
+  | { readonly kind: 'leave alone'; readonly why?: HandsOff; readonly forMs?: number }
   /** The claim once had an address and does not say which, or says one that nothing proves: ask the API server first. */
   | { readonly kind: 'recall' }
   /**
@@ -82,13 +84,11 @@ export function decide(seen: Seen): Plan {
   const { claim, pool } = seen
   if (!seen.isInScope) return { kind: 'leave alone' }
   if (claim.isDeleting) return decideRelease(seen)
-  if (seen.isMoving && seen.report === undefined && saysReady(claim)) return { kind: 'leave alone' }
+  if (seen.movingMs > 0 && seen.report === undefined && saysReady(claim))
+    return { kind: 'leave alone', forMs: seen.movingMs }
   const handsOff = whyHandsOff(seen)
   if (handsOff !== undefined) return { kind: 'leave alone', why: handsOff }
-  // Rule 10: a pool that is gone, or cannot be read, takes nothing away from a claim that was served.
-  if ((pool === undefined || isMalformed(pool)) && saysReady(claim)) return { kind: 'leave alone' }
-  if (pool === undefined) return { kind: 'refuse', refusal: poolNotFound(seen.identity) }
-  if (isMalformed(pool)) return { kind: 'refuse', refusal: poolMalformed(seen.identity, pool.malformed) }
+  if (pool === undefined || isMalformed(pool)) return decideWithoutPool(seen, pool)
   if (pool.isPaused) return { kind: 'leave alone', why: 'PoolPaused' }
   if (pool.space === '')
     return saysReady(claim)
@@ -96,6 +96,17 @@ export function decide(seen: Seen): Plan {
       : { kind: 'refuse', refusal: seen.spaceRefusal ?? spaceUndecided(pool.identity) }
   if (claim.choice === undefined && wasBound(claim) && !seen.isLive) return { kind: 'recall' }
   return decideAddress(seen, pool)
+}
+
+/** Rule 10: a pool that is gone, or cannot be read, takes nothing away from a claim that was served. */
+function decideWithoutPool(seen: Seen, pool: Malformed | undefined): Plan {
+  const { claim, identity } = seen
+  const refusal = pool === undefined ? poolNotFound(identity) : poolMalformed(identity, pool.malformed)
+  if (claim.addressName === '') return { kind: 'refuse', refusal }
+  if (seen.report !== undefined) return saysReady(claim) ? { kind: 'leave alone' } : { kind: 'refuse', refusal }
+  // Without the pool, no IPAddress is made anew.
+  if (saysReady(claim) && !seen.isLive) return { kind: 'recall' }
+  return { kind: 'refuse', refusal: reportLost(claim, refusal) }
 }
 
 // --- the way out ---
@@ -179,6 +190,8 @@ function bindTo(seen: Seen, pool: Pool, ip: IP, isOfferAsked: boolean): Plan {
   const { claim, ledger } = seen
   if (ip.family !== pool.family) return { kind: 'refuse', refusal: wrongFamily(toIPText(ip)) }
   const text = blockText({ ip, bits: pool.bits })
+  const wrong = contradictionOf(seen, pool, ip)
+  if (wrong !== undefined) return { kind: 'refuse', refusal: wrong, wants: { ip, bits: pool.bits } }
   const hold = ledger.holdAt(pool, ip)
   const isHeld = hold?.state === 'held'
   if ((!isHeld || claim.choice === undefined) && ledger.isDisputed(pool, ip, hold)) {
@@ -189,7 +202,7 @@ function bindTo(seen: Seen, pool: Pool, ip: IP, isOfferAsked: boolean): Plan {
   if (hold.claim.uid === claim.metadata.uid && hold.state === 'held') {
     if (claim.choice === undefined || !hasOurFinalizer(claim) || !hold.metadata.finalizers.includes(holdFinalizer))
       return { kind: 'bind', pool, ip, by: { how: 'found', hold }, isOfferAsked }
-    if (isComplete(seen, hold)) return { kind: 'keep' }
+    if (isComplete(seen, pool, hold)) return { kind: 'keep' }
     return { kind: 'bind', pool, ip, by: { how: 'chosen', hold }, isOfferAsked }
   }
   if (hold.state === 'quarantined' && isFormerHolder(seen, hold))
@@ -214,8 +227,15 @@ function refuseWish({ claim, ledger }: Seen, pool: Pool, refusal: Refusal): Plan
   return { kind: 'refuse', refusal: wishHeldByAnother(blockText(wants), refusal.reason, hold, claim), wants }
 }
 
-function isComplete({ claim, report }: Seen, block: Block): boolean {
-  if (report === undefined || !isAdopted(report, claim) || !shows(report, block)) return false
+/** Rule 4: its IPAddress shows another address than its choice, or one of another pool. No other write follows. */
+function contradictionOf({ claim, report }: Seen, pool: Pool, ip: IP): Refusal | undefined {
+  if (report === undefined || !isOwnOrUnowned(report, claim, pool)) return undefined
+  const isSame = shows(report, { ip, bits: pool.bits }) && isSamePool(report, claim)
+  return isSame ? undefined : reportShowsOther(report, toIPText(ip))
+}
+
+function isComplete({ claim, report }: Seen, pool: Pool, block: Block): boolean {
+  if (report === undefined || !isAdopted(report, claim, pool) || !shows(report, block)) return false
   return claim.addressName === report.metadata.name && saysReady(claim)
 }
 

@@ -48,6 +48,12 @@ export function reportShowsOther(report: IPAddress, address: string): Refusal {
   return refuse('AddressInUse', why)
 }
 
+/** Of a claim that was served, while its pool is not there to make its IPAddress anew from. */
+export function reportLost({ addressName, choice }: IPAddressClaim, { reason, message }: Refusal): Refusal {
+  const what = choice === undefined ? `IPAddress ${addressName}` : `IPAddress ${addressName}, which showed ${choice},`
+  return refuse(reason, `${what} of this claim is gone, and is made anew once its pool is back: ${message}`)
+}
+
 export function wrongFamily(address: string): Refusal {
   return refuse('WrongFamily', `the claim has ${address}, which is not of the family of its pool: make a new claim`)
 }

@@ -53,7 +53,7 @@ export function followShown(seen: Seen, ledger: Ledger): void {
     if (isAllKnown()) showOfNamespace(key, seen, ledger)
   })
   // Lists come in any order, and no address is given before all of them are there.
-  void Promise.all(known.map(cache => cache.synced())).then(() => showAll(seen, ledger))
+  void Promise.all(known.map(cache => cache.synced())).then(() => showChoices(seen, ledger))
 }
 
 /** What holders of a pool are told beside their address. */
@@ -79,8 +79,8 @@ function showOfNamespace(namespace: string, seen: Seen, ledger: Ledger): void {
   }
 }
 
-/** What is held counts before what is only shown, and of that what was made first. */
-function showAll(seen: Seen, ledger: Ledger): void {
+/** Once all is known: what is held counts before what is only shown, and of that what was made first. */
+export function showChoices(seen: Seen, ledger: Ledger): void {
   const unproven: KubeObject[] = []
   for (const [key, object] of seen.claims.entries()) {
     const choice = choiceIn(object, seen)

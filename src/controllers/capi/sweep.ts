@@ -12,12 +12,13 @@
 import type { IPAddress } from '../../api/ip-address.ts'
 import { protectAddressFinalizer } from '../../api/names.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import { done, type PassResult } from '../../runtime/reconciler.ts'
+import { done, type PassResult, requeueAfter } from '../../runtime/reconciler.ts'
 import { findPool } from '../office/views.ts'
 import { claims } from './kinds.ts'
+import { isMarkedForMove } from './moved.ts'
 import { isOwnOrUnowned, poolOfReport } from './ownership.ts'
 import { claimOf, reportOf } from './parsed.ts'
-import { sweepAway } from './steps.ts'
+import { removeReport, sweepAway } from './steps.ts'
 import type { CapiWorld } from './world.ts'
 
 /** `key` is that of the IPAddress; its claim, as a rule, has the same. */
@@ -33,6 +34,27 @@ export async function sweepReport(key: string, world: CapiWorld): Promise<PassRe
   // Noted in the first of the two passes that it takes.
   if (!report.isDeleting)
     world.note({ what: 'stray report', claim: { namespace, name, uid }, pool: poolOfReport(report) })
+  return done()
+}
+
+/** By clusterctl, because its claim moves. */
+export function isDeletedForMove(report: IPAddress | undefined): report is IPAddress {
+  return report?.isDeleting === true && isMarkedForMove(report)
+}
+
+/** By then clusterctl has taken our finalizer off itself, if it is still there; an object that is gone costs it a retry. */
+const movedGraceMs = 5_000
+
+/**
+ * clusterctl was killed before it took our finalizer off. It cannot repeat the move while the IPAddress is there: it copies the
+ * time of deletion, which the target refuses.
+ */
+export async function letMovedReportGo(report: IPAddress, world: CapiWorld): Promise<PassResult> {
+  const leftMs = Date.parse(report.metadata.deletionTimestamp ?? '') + movedGraceMs - world.clock.now()
+  if (leftMs > 0) return requeueAfter(leftMs)
+  await removeReport(world, report)
+  if (report.metadata.finalizers.includes(protectAddressFinalizer))
+    world.note({ what: 'report let go', claim: report.metadata, pool: poolOfReport(report) })
   return done()
 }
 

@@ -35,7 +35,7 @@ export interface CapiWorld {
   readonly sources: Pick<Sources, 'whySpaceRefused' | 'poolsOf' | 'poolsIn'>
   /** Refusals written of late. */
   readonly recentRefusals: RecentRefusals
-  readonly moved: Pick<Moved, 'isLeaving'>
+  readonly moved: Pick<Moved, 'leavesForMs'>
   /** Claims that are left alone, and why, as the last event said it. */
   readonly leftAlone: Map<string, string>
   /** Of the pass that runs. */

@@ -39,9 +39,11 @@ const sentences = {
   parked: 'an address without a hold is parked',
   'stray hold': 'a hold that no claim stands by is released',
   'stray report': 'an IPAddress that no claim stands by is removed',
+  'report let go': 'an IPAddress that clusterctl deleted, and left with our finalizer, is let go',
   rested: 'an address has rested and is free',
   exhausted: 'a pool is exhausted',
   recovered: 'a pool has addresses again',
+  'mark off': 'a pool that nothing deletes loses the mark of a move',
 } as const
 
 export type Decision = keyof typeof sentences

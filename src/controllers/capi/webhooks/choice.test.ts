@@ -73,15 +73,23 @@ describe('the choice of a bound claim', () => {
 
   test.each<[string, object, object]>([
     ['on its way out', bound('10.0.0.10', { deletionTimestamp: '2030-01-01T00:00:00Z' }), bound('10.0.0.11')],
-    [
-      'on its way to another cluster',
-      bound('10.0.0.10'),
-      bound('10.0.0.11', { annotations: { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' } }),
-    ],
     ['of a pool of another provider', bound('10.0.0.10', { group: 'ipam.metal3.io' }), bound('10.0.0.11')],
     ['that cannot be read', { metadata: 1 }, bound('10.0.0.11')],
   ])('says what it likes %s', (_, old, next) => {
     expect(admitChoice(old, next, shows('10.0.0.10'))).toEqual(allowed())
+  })
+})
+
+describe('the choice of a claim on its way to another cluster', () => {
+  const annotations = { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' }
+
+  test('is taken off without a word', () => {
+    expect(admitChoice(bound('10.0.0.10'), bound(undefined, { annotations }), shows('10.0.0.10'))).toEqual(allowed())
+  })
+
+  test('does not become another address', () => {
+    const ruling = admitChoice(bound('10.0.0.10'), bound('10.0.0.11', { annotations }), shows('10.0.0.10'))
+    expect(reasonsOf(ruling)).toEqual([expect.stringContaining('does not move to 10.0.0.11')])
   })
 })
 

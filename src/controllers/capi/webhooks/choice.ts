@@ -20,8 +20,11 @@ export const whenChoiceChanges: readonly MatchCondition[] = [
     name: 'claim-had-an-address',
     expression: `${hasAnnotation('oldObject', choiceAnnotation)} || ${isBound('oldObject')}`,
   },
-  // clusterctl takes off every other annotation when it puts this one on.
-  { name: 'claim-does-not-move', expression: `!${carries('object', deleteForMoveAnnotation)}` },
+  // clusterctl takes off every other annotation when it puts this one on. It never changes one.
+  {
+    name: 'clusterctl-does-not-take-it-off',
+    expression: `${hasAnnotation('object', choiceAnnotation)} || !${carries('object', deleteForMoveAnnotation)}`,
+  },
 ]
 
 const field = `metadata.annotations[${choiceAnnotation}]`
@@ -29,8 +32,9 @@ const field = `metadata.annotations[${choiceAnnotation}]`
 export function admitChoice(old: unknown, next: unknown, facts: CapiFacts): Ruling {
   const [before, after] = [parseIPAddressClaim(old), parseIPAddressClaim(next)]
   if (isMalformed(before) || isMalformed(after) || poolOfClaim(before) === undefined) return allowed()
-  // On its way out, or to another cluster, it may say what it likes.
-  if (before.isDeleting || Object.hasOwn(after.metadata.annotations, deleteForMoveAnnotation)) return allowed()
+  // On its way out it may say what it likes; on its way to another cluster, nothing.
+  const isMoving = Object.hasOwn(after.metadata.annotations, deleteForMoveAnnotation)
+  if (before.isDeleting || (isMoving && after.choice === undefined)) return allowed()
   return judge(before, after, facts)
 }
 

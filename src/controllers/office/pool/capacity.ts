@@ -1,7 +1,8 @@
 // pool.capacity - every pool's status tells the truth about its holds, and a pool of which a claim holds an address stays.
 //
 // Reads:   the pool, the holds and the ledger, the other pools.
-// Writes:  one thing per pass - our finalizer on the pool, or off it, or its status; each under the version it was decided on.
+// Writes:  one thing per pass - our finalizer on the pool, or off it, clusterctl's mark off it (move-marks.ts), or its status;
+//          each under the version it was decided on.
 // Safe:    nothing rests on a status. The finalizer goes by what the caches show; a claim that was bound in that moment keeps
 //          its hold without the pool, for a pool takes nothing away by going.
 // Quiet:   a status that is there already is not written again, and a pool whose holders come and go in a burst is written a
@@ -9,7 +10,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { type Condition, conditionsOf, setCondition } from '../../../api/condition.ts'
-import { protectPoolFinalizer } from '../../../api/names.ts'
+import { deleteForMoveAnnotation, protectPoolFinalizer } from '../../../api/names.ts'
 import { apiVersionOf, type Identity, identityKey, parseIdentityKey } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { isRecord, shapeOf } from '../../../api/shape.ts'
@@ -34,6 +35,7 @@ import { poolOf } from '../parsed.ts'
 import type { Sources } from '../sources.ts'
 import { poolCacheOf, type Views } from '../views.ts'
 import { isPoolHeld } from './held.ts'
+import type { MoveMarks } from './move-marks.ts'
 import type { Neighbours } from './neighbours.ts'
 import type { Pace } from './pace.ts'
 
@@ -50,6 +52,7 @@ export interface PoolWorld {
   readonly note: Note
   readonly neighbours: Neighbours
   readonly pace: Pace
+  readonly moveMarks: MoveMarks
 }
 
 /** `key` is the pool's identity key. */
@@ -57,21 +60,42 @@ export async function reconcilePool(key: string, world: PoolWorld): Promise<Pass
   const found = find(key, world)
   if (found === undefined) {
     world.pace.forget(key)
+    world.moveMarks.forget(key)
     world.neighbours.forget(key)
     return done()
   }
-  const { object } = found
-  const waitMs = world.pace.waitMs(key, object)
-  // A pool on its way out is looked at all the same: it may go now.
-  if (waitMs > 0 && !isDeleting(object)) return requeueAfter(waitMs)
-  const plan = decide(observe(found, world), timestamp(world.clock))
   try {
-    return await settle(key, found, plan, waitMs, world)
+    const markedMs = world.moveMarks.msLeft(key, found.object)
+    if (markedMs === 0) return await takeMarkOff(found, world)
+    const next = await reconcileFound(key, found, world)
+    if (markedMs === undefined || next.kind === 'requeue') return next
+    return requeueAfter(next.kind === 'done' ? markedMs : Math.min(next.delayMs, markedMs))
   } catch (error) {
     // It went while it was looked at; the event that says so is on its way.
     if (isApiError(error, 'NotFound')) return done()
     throw error
   }
+}
+
+async function reconcileFound(key: string, found: Found, world: PoolWorld): Promise<PassResult> {
+  const { object } = found
+  const waitMs = world.pace.waitMs(key, object)
+  // A pool on its way out is looked at all the same: it may go now.
+  if (waitMs > 0 && !isDeleting(object)) return requeueAfter(waitMs)
+  const plan = decide(observe(found, world), timestamp(world.clock))
+  return settle(key, found, plan, waitMs, world)
+}
+
+/** Its own event brings the next pass. */
+async function takeMarkOff(
+  { object, kind, identity }: Found,
+  { client, caches, note }: PoolWorld,
+): Promise<PassResult> {
+  const { uid = '', resourceVersion = '' } = object.metadata
+  const patch = { metadata: { annotations: { [deleteForMoveAnnotation]: null } } }
+  poolCacheOf(caches, kind)?.learn(await client.mergePatch(kind, refOf(object), patch, { uid, resourceVersion }))
+  note({ what: 'mark off', pool: identity })
+  return done()
 }
 
 interface Found {

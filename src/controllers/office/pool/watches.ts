@@ -17,10 +17,11 @@ import { poolOf } from '../parsed.ts'
 import type { Sources } from '../sources.ts'
 import { poolCacheOf } from '../views.ts'
 import { type PoolWorld, reconcilePool } from './capacity.ts'
+import { MoveMarks } from './move-marks.ts'
 import { Neighbours } from './neighbours.ts'
 import { Pace } from './pace.ts'
 
-export interface PoolDesk extends Omit<PoolWorld, 'neighbours' | 'pace' | 'note'> {
+export interface PoolDesk extends Omit<PoolWorld, 'neighbours' | 'pace' | 'moveMarks' | 'note'> {
   readonly sources: Sources
   readonly metrics: DeskMetrics | undefined
 }
@@ -28,7 +29,7 @@ export interface PoolDesk extends Omit<PoolWorld, 'neighbours' | 'pace' | 'note'
 export function addPoolCapacity(domain: Domain, world: PoolDesk): RunningReconciler {
   const { caches, clock, client, ledger, sources, metrics } = world
   const neighbours = new Neighbours(sources)
-  const whole = { ...world, neighbours, pace: new Pace(clock) }
+  const whole = { ...world, neighbours, pace: new Pace(clock), moveMarks: new MoveMarks(clock) }
   const capacity = domain.addReconciler(
     defineReconciler({
       name: 'pool.capacity',

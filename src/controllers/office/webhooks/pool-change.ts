@@ -126,12 +126,16 @@ function holdersText(pool: Identity, facts: PoolFacts): string {
   return `${who} (${shown}): delete the claims; \`kubectl get holds\` shows what is held`
 }
 
-/** The annotations count with any value. A pool that moves lives on elsewhere, and its addresses with it. */
+/**
+ * They count with any value. A pool that moves lives on elsewhere, and its addresses with it; one that stays loses the mark
+ * (pool/move-marks.ts).
+ */
+export const mayGoAnywayAnnotations = [skipDeleteCheckAnnotation, deleteForMoveAnnotation] as const
+
 function mayGoAnyway(object: unknown): boolean {
   const metadata = isRecord(object) ? fieldOf(object, 'metadata') : undefined
   const annotations = isRecord(metadata) ? fieldOf(metadata, 'annotations') : undefined
-  if (!isRecord(annotations)) return false
-  return Object.hasOwn(annotations, skipDeleteCheckAnnotation) || Object.hasOwn(annotations, deleteForMoveAnnotation)
+  return isRecord(annotations) && mayGoAnywayAnnotations.some(key => Object.hasOwn(annotations, key))
 }
 
 /** The identity of the object, even if its spec cannot be read. */

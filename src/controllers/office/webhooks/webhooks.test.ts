@@ -196,6 +196,23 @@ describe('an API server that asks about pools', () => {
     expect(made.body).toMatchObject({ spec: { allocationPrefixLength: 64 } })
   })
 
+  test('lets clusterctl take a pool along while no webhook server runs, and lets nothing else happen to it', async () => {
+    const { admin } = await aWorldThatAsks()
+    const finalizers = ['ipam.cluster.x-k8s.io/ProtectPool']
+    const pool = aPool({ addresses: ['10.0.0.10'], prefix: 24 })
+    const path = `${poolPath}/vms`
+    expect((await admin.create(poolPath, { ...pool, metadata: { ...pool.metadata, finalizers } })).code).toBe(201)
+    await server.stop()
+    expect((await admin.patch(path, { spec: { addresses: ['10.0.0.11'] } })).code).toBe(500)
+    expect((await admin.delete(path)).code).toBe(500)
+    const annotations = { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' }
+    expect((await admin.patch(path, { metadata: { annotations } })).code).toBe(200)
+    expect((await admin.delete(path)).code).toBe(200)
+    expect((await admin.get(path)).body.metadata.deletionTimestamp).toBeDefined()
+    expect((await admin.patch(path, { metadata: { finalizers: [] } })).code).toBe(200)
+    expect((await admin.get(path)).code).toBe(404)
+  })
+
   test('refuses everything while the caches are not filled', async () => {
     const { admin } = await aWorldThatAsks()
     facts = undefined
