@@ -152,11 +152,14 @@ function decideAddress(seen: Seen, pool: Pool): Plan {
 }
 
 function decideWitnessed(seen: Seen, pool: Pool, ip: IP): Plan {
+  const wants = { ip, bits: pool.bits }
+  const wrong = contradictionOf(seen, pool, ip)
+  if (wrong !== undefined) return { kind: 'refuse', refusal: wrong, wants }
   if (seen.claim.choice === undefined || isProven(seen, pool, ip)) return bindTo(seen, pool, ip, false)
-  const refusal = contradiction(seen, pool, ip) ?? seen.spaceRefusal ?? seen.ledger.whyNotForClaim(pool, ip)
+  const refusal = seen.spaceRefusal ?? seen.ledger.whyNotForClaim(pool, ip)
   if (refusal === undefined) return bindTo(seen, pool, ip, true)
   // A cache that is late may lack the hold of a claim that is bound.
-  return seen.isLive ? { kind: 'refuse', refusal, wants: { ip, bits: pool.bits } } : { kind: 'recall' }
+  return seen.isLive ? { kind: 'refuse', refusal, wants } : { kind: 'recall' }
 }
 
 /** Rule 2: Mooring, or a user who may make holds, gave the claim this address. */
@@ -164,12 +167,6 @@ function isProven({ claim, report, holds }: Seen, pool: Pool, ip: IP): boolean {
   if (holds.some(hold => hold.space === pool.space && hold.bits === pool.bits && isSameIP(hold.ip, ip))) return true
   const isOwn = report !== undefined && isOwnOrUnowned(report, claim, pool) && isSamePool(report, claim)
   return isOwn && shows(report, { ip, bits: pool.bits })
-}
-
-function contradiction({ claim, report }: Seen, pool: Pool, ip: IP): Refusal | undefined {
-  return report !== undefined && isOwnOrUnowned(report, claim, pool)
-    ? reportShowsOther(report, toIPText(ip))
-    : undefined
 }
 
 /** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or no claim, then a hold. */
@@ -190,8 +187,6 @@ function bindTo(seen: Seen, pool: Pool, ip: IP, isOfferAsked: boolean): Plan {
   const { claim, ledger } = seen
   if (ip.family !== pool.family) return { kind: 'refuse', refusal: wrongFamily(toIPText(ip)) }
   const text = blockText({ ip, bits: pool.bits })
-  const wrong = contradictionOf(seen, pool, ip)
-  if (wrong !== undefined) return { kind: 'refuse', refusal: wrong, wants: { ip, bits: pool.bits } }
   const hold = ledger.holdAt(pool, ip)
   const isHeld = hold?.state === 'held'
   if ((!isHeld || claim.choice === undefined) && ledger.isDisputed(pool, ip, hold)) {
