@@ -135,6 +135,15 @@ describe('the command line', () => {
     expect(code).toBe(2)
   })
 
+  test('says in two lines that this Node is too old, before anything is loaded that it could stumble over', async () => {
+    const old = 'Object.defineProperty(process,%22versions%22,{value:{...process.versions,node:%2218.12.0%22}})'
+    const process = run(build, ['up'], ['env', `NODE_OPTIONS=--import=data:text/javascript,${old}`])
+    started.push(process)
+    const { code, text } = await refusal(process)
+    expect(text).toBe('mooring: this is Node 18.12.0, and Mooring needs 20.19 or newer\nInstall a newer Node.\n')
+    expect(code).toBe(3)
+  })
+
   test.each([
     ['127.0.0.1:0', { host: '127.0.0.1', port: 0, isIP: true }],
     ['[::1]:7443', { host: '::1', port: 7443, isIP: true }],

@@ -44,7 +44,9 @@ export function connect(choice: ConnectionChoice, name: string, metrics?: Metric
 
 /** What is wrong with a kubeconfig, without what is in it: it holds tokens and keys. */
 export function toFailure(cause: unknown, advice: string): unknown {
-  if (!(cause instanceof KubeconfigError) && !isErrno(cause)) return cause
+  // Codes of Node's own checks tell of a mistake in the program.
+  const isOfSystem = isErrno(cause) && !String(cause.code).startsWith('ERR_')
+  if (!(cause instanceof KubeconfigError) && !isOfSystem) return cause
   return new Failure(exitCodes.environment, cause.message, advice, { cause })
 }
 

@@ -25,6 +25,7 @@ import { type HostPort, isLoopback, isSamePort, parseHostPort } from './host-por
 import { bind, type PageRequest, type Pages, servePages } from './listen.ts'
 import { notDurable, openData } from './open-data.ts'
 import { healthPage, readinessOf } from './readiness.ts'
+import { renew } from './renewal.ts'
 import { createWebhookClient } from './webhook-client.ts'
 
 export interface UpOptions {
@@ -125,10 +126,11 @@ export async function up(
     signal.throwIfAborted()
     const page = await serveDashboard(dashboard, metrics, desks?.domains ?? [])
     undo.push(() => page.stop())
-    const renewal = keepRenewing(certificates, () => {
+    const reload = () => {
       listener.reload()
       desks?.renew()
-    })
+    }
+    const renewal = setInterval(() => renew(certificates, log, reload), certificateCheckMs).unref()
     undo.push(() => clearInterval(renewal))
 
     const api = `https://${address}`
@@ -233,12 +235,6 @@ function serveDashboard(address: HostPort, metrics: Metrics, domains: readonly D
     return healthPage(path, () => readinessOf(domains, []), domains)
   }
   return servePages({ flag: '--dashboard', address, find })
-}
-
-function keepRenewing(certificates: KeptCertificates, onRenewed: () => void): NodeJS.Timeout {
-  return setInterval(() => {
-    if (certificates.renewIfNeeded(new Date())) onRenewed()
-  }, certificateCheckMs).unref()
 }
 
 async function writeKubeconfig(file: string, server: string, certificates: KeptCertificates): Promise<void> {
