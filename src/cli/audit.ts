@@ -9,7 +9,7 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 
 export interface AuditTrail {
-  record(event: object): void
+  readonly record: (event: object) => void
   /** Writes what waits, then closes. */
   stop(): Promise<void>
 }

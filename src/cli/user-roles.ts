@@ -18,7 +18,7 @@ export interface UserRole {
   readonly about: string
   /** Which role of Kubernetes includes it. */
   readonly aggregateTo?: 'view' | 'edit' | 'admin'
-  rulesOf(component: Pick<Component, 'kinds'>): readonly UserRule[]
+  readonly rulesOf: (component: Pick<Component, 'kinds'>) => readonly UserRule[]
 }
 
 const read = ['get', 'list', 'watch']
@@ -59,7 +59,7 @@ export const userRoles: readonly UserRole[] = [
   },
 ]
 
-export const aggregationLabel = (to: string): string => `rbac.authorization.k8s.io/aggregate-to-${to}`
+const aggregationLabel = (to: string): string => `rbac.authorization.k8s.io/aggregate-to-${to}`
 
 const isInNamespace = ({ kind, usedAs }: UsedKind): boolean => usedAs !== undefined && kind.namespaced
 

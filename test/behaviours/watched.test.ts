@@ -215,8 +215,12 @@ describe('A released address', () => {
 describe('The log of a claim', () => {
   const story = ({ desk, home }: World, claim: string) =>
     desk.log
-      .filter(line => line.claim === claim && line.namespace === home)
+      .filter(line => line.claim === claim && line.namespace === home && line.ledger === undefined)
       .map(({ msg, reason }) => (reason === undefined ? msg : `${msg}: ${reason}`))
+
+  /** Each write to a hold of the claim. */
+  const writes = ({ desk, home }: World, claim: string) =>
+    desk.log.filter(line => line.claim === claim && line.namespace === home).flatMap(({ ledger }) => ledger ?? [])
 
   test('has its life in a few sentences, each once', async () => {
     const world = await aWorld()
@@ -239,6 +243,7 @@ describe('The log of a claim', () => {
       'a claim is bound',
       'a claim gives its address back',
     ])
+    expect(writes(world, 'mine')).toEqual(['taken', 'rests', 'freed'])
     expect(world.desk.log.find(({ msg, claim }) => msg === 'a claim is bound' && claim === 'mine')).toMatchObject({
       level: 'info',
       reconciler: 'claim.binding',

@@ -33,10 +33,13 @@ function replay(lines: readonly Line[]): Record<string, string> {
     if (what === undefined || space !== 'journal') continue
     const key = String(hold)
     if (what === 'freed' || what === 'given back') ledger.delete(key)
-    else ledger.set(key, `${what === 'rests' ? 'quarantined' : 'held'} ${uid}`)
+    else ledger.set(key, `${what === 'rests' ? 'quarantined' : 'held'} ${String(uid)}`)
   }
-  return Object.fromEntries([...ledger].toSorted())
+  return inOrder([...ledger])
 }
+
+const inOrder = (rows: readonly (readonly [hold: string, state: string])[]): Record<string, string> =>
+  Object.fromEntries(rows.toSorted(([a], [b]) => a.localeCompare(b)))
 
 interface Stored {
   readonly metadata: { readonly name?: string }
@@ -49,7 +52,7 @@ async function stored(): Promise<Record<string, string>> {
   const rows = (items as unknown as Stored[])
     .filter(({ spec }) => spec.space === 'journal')
     .map(({ metadata, spec, status }) => [metadata.name ?? '', `${status.state} ${spec.claimRef.uid}`] as const)
-  return Object.fromEntries(rows.toSorted())
+  return inOrder(rows)
 }
 
 const aPool = (name: string, addresses: string, quarantineSeconds: number) => ({
@@ -102,14 +105,11 @@ describe('the journal', () => {
     await until('the lines say what is held', async () => {
       return JSON.stringify(replay(all())) === JSON.stringify(await stored())
     })
-    const states = Object.values(await stored()).map(text => text.split(' ')[0])
+    const states = Object.values(await stored()).map(text => text.split(' ')[0] ?? '')
     expect(states.toSorted()).toEqual(['held', 'held', 'quarantined', 'quarantined'])
-    expect([...new Set(all().map(({ ledger }) => ledger))].filter(Boolean).toSorted()).toEqual([
-      'freed',
-      'regained',
-      'rests',
-      'taken',
-    ])
+    expect(
+      [...new Set(all().flatMap(({ ledger }) => (typeof ledger === 'string' ? [ledger] : [])))].toSorted(),
+    ).toEqual(['freed', 'regained', 'rests', 'taken'])
   })
 
   test('says in each line who asked, for what, and which write it was', () => {
