@@ -21,6 +21,9 @@ export const yamlTokensMax = 500_000
 /** Aliases in a YAML body may repeat a node this often; more is a bomb, not a manifest. */
 export const yamlAliasesMax = 100
 
+/** Faults that one answer names: an answer is to be read, and a body of the largest size may have a million. */
+export const faultsNamedMax = 1_000
+
 /** A watch without a timeout of its own lasts between this and twice this, so that reconnects do not bunch up. */
 export const watchSecondsDefaultMin = 1_800
 

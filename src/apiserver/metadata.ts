@@ -39,7 +39,8 @@ export function checkMetadata(kind: ServedKind, metadata: ObjectMeta): Fault[] {
 export function checkMetadataUpdate(metadata: ObjectMeta, old: ObjectMeta): Fault[] {
   const faults: Fault[] = []
   if (old.deletionTimestamp) {
-    const added = (metadata.finalizers ?? []).filter(finalizer => !old.finalizers?.includes(finalizer)).sort()
+    const known = new Set(old.finalizers ?? [])
+    const added = (metadata.finalizers ?? []).filter(finalizer => !known.has(finalizer)).sort()
     if (added.length > 0) {
       const shown = `[]string{${added.map(finalizer => JSON.stringify(finalizer)).join(', ')}}`
       const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`
@@ -85,9 +86,13 @@ export function wipeSystemFields(metadata: ObjectMeta): void {
 export function dropRepeatedOwners(metadata: ObjectMeta): boolean {
   const owners = metadata.ownerReferences
   if (owners === undefined || owners.length < 2) return false
-  const kept = owners.filter((owner, i) => owners.findIndex(other => sameOwner(other, owner)) === i)
-  if (kept.length === owners.length) return false
-  metadata.ownerReferences = kept
+  const kept = new Map<string, OwnerReference>()
+  for (const owner of owners) {
+    const identity = JSON.stringify([owner.uid, owner.name, owner.kind, owner.apiVersion])
+    if (!kept.has(identity)) kept.set(identity, owner)
+  }
+  if (kept.size === owners.length) return false
+  metadata.ownerReferences = [...kept.values()]
   return true
 }
 
@@ -143,10 +148,13 @@ function checkAnnotations(annotations: Record<string, string>): Fault[] {
   return faults
 }
 
+const rivalsNamedMax = 10
+
 function checkOwners(owners: readonly OwnerReference[]): Fault[] {
   const path = 'metadata.ownerReferences'
   const faults: Fault[] = []
   let controller: string | undefined
+  let rivals = 0
   for (const owner of owners) {
     const { version } = parseAPIVersion(owner.apiVersion ?? '')
     if (version === '') faults.push(invalid(`${path}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty'))
@@ -158,7 +166,8 @@ function checkOwners(owners: readonly OwnerReference[]): Fault[] {
     }
     if (owner.controller !== true) continue
     const current = `${owner.kind}/${owner.name}`
-    if (controller !== undefined) {
+    // Each of these faults repeats the whole list, so there may only be some.
+    if (controller !== undefined && ++rivals <= rivalsNamedMax) {
       const why = `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${current}`
       faults.push(invalid(path, owners, why))
     }
@@ -220,8 +229,4 @@ export function finalizerWarnings(metadata: ObjectMeta): string[] {
     const why = `prefer a domain-qualified finalizer ${how} to avoid accidental conflicts with other finalizer writers`
     return [`metadata.finalizers: ${quote(finalizer)}: ${why}`]
   })
-}
-
-function sameOwner(a: OwnerReference, b: OwnerReference): boolean {
-  return a.uid === b.uid && a.name === b.name && a.kind === b.kind && a.apiVersion === b.apiVersion
 }

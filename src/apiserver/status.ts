@@ -2,6 +2,7 @@
 // HTTP edge turns it into bytes.
 
 import { showHidden } from '../json.ts'
+import { faultsNamedMax } from '../limits.ts'
 import { describeFault, type Fault, quote } from './faults.ts'
 import type { GroupResource, GroupVersionKind } from './object.ts'
 
@@ -129,16 +130,17 @@ export function conflict(resource: GroupResource, name: string, why: string): St
 export const modifiedMeanwhile =
   'the object has been modified; please apply your changes to the latest version and try again'
 
-/** A 422 that lists all faults at once. */
+/** A 422 that lists all faults at once, up to a bound: each item of a body may have several. */
 export function invalidObject(
   kind: GroupVersionKind | { group: string; kind: string },
   name: string,
   faults: readonly Fault[],
 ): StatusError {
-  const unique = faults.filter(
-    (fault, i) => faults.findIndex(other => describeFault(other) === describeFault(fault)) === i,
-  )
-  const text = unique.map(describeFault)
+  const byText = new Map(faults.toReversed().map(fault => [describeFault(fault), fault]))
+  const named = [...byText].toReversed().slice(0, faultsNamedMax)
+  const unique = named.map(([, fault]) => fault)
+  const text = named.map(([line]) => line)
+  if (byText.size > named.length) text.push(`and ${byText.size - named.length} more`)
   const list = text.length === 1 ? text[0] : `[${text.join(', ')}]`
   const shown = kind.group === '' ? kind.kind : `${kind.kind}.${kind.group}`
   const details: StatusDetails = {

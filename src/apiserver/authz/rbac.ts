@@ -51,7 +51,7 @@ type Grants = Map<string, Map<string, Grant>>
 export function createRBAC(): RBAC {
   const clusterRoles = new Map<string, { object: KubeObject; rules: readonly PolicyRule[] }>()
   const roles = new Map<string, readonly PolicyRule[]>()
-  const subjectsOf = new Map<string, readonly string[]>()
+  const subjectsOf = new Map<string, ReadonlySet<string>>()
   const clusterGrants: Grants = new Map()
   const localGrants = new Map<string, Grants>()
 
@@ -101,11 +101,11 @@ export function createRBAC(): RBAC {
     const { name = '' } = object.metadata
     const namespace = object.kind === 'RoleBinding' ? (object.metadata.namespace ?? '') : ''
     const role = readRoleReference(object)
-    const keys: string[] = []
+    const keys = new Set<string>()
     for (const subject of readSubjects(object)) {
       const key = subjectKey(subject, namespace)
-      if (key === undefined || keys.includes(key)) continue
-      keys.push(key)
+      if (key === undefined || keys.has(key)) continue
+      keys.add(key)
       const shownName = object.kind === 'RoleBinding' ? `${name}/${namespace}` : name
       const of = `${object.kind} ${quote(shownName)} of ${role.kind} ${quote(role.name)}`
       const bindings = grants.get(key) ?? new Map<string, Grant>()

@@ -100,7 +100,8 @@ const counted = ['cpu', 'memory']
  * anything. Burstable: the rest.
  */
 function qualityOfService(spec: Fields | undefined): 'Guaranteed' | 'Burstable' | 'BestEffort' {
-  const containers = containersOf(spec).filter(container => !items(spec?.ephemeralContainers).includes(container))
+  const ephemeral = new Set(items(spec?.ephemeralContainers))
+  const containers = containersOf(spec).filter(container => !ephemeral.has(container))
   const amounts = containers.map(container => ({
     requests: positiveAmounts(part(container, 'resources', 'requests')),
     limits: positiveAmounts(part(container, 'resources', 'limits')),

@@ -154,9 +154,11 @@ function checkReviewVersions(hook: Fields, hookPath: string): Fault[] {
   const versions = texts(hook.admissionReviewVersions)
   if (versions.length === 0) return [required(path, `must specify one of ${reviewVersions.join(', ')}`)]
   const faults: Fault[] = []
+  const seen = new Set<string>()
   for (const [i, version] of versions.entries()) {
-    if (versions.indexOf(version) < i) faults.push(invalid(at(path, i), version, 'duplicate version'))
+    if (seen.has(version)) faults.push(invalid(at(path, i), version, 'duplicate version'))
     else faults.push(...checkLabel1035(version).map(why => invalid(at(path, i), version, why)))
+    seen.add(version)
   }
   if (!versions.some(version => reviewVersions.includes(version))) {
     faults.push(invalid(path, versions, `must include at least one of ${reviewVersions.join(', ')}`))

@@ -27,7 +27,7 @@ import { createWorker } from './worker.ts'
 interface Node {
   readonly key: string
   readonly uid: string
-  owners: readonly string[]
+  readonly owners: ReadonlySet<string>
 }
 
 /** How the two lists begin in stored bytes. Data may contain the same text; then an object is decoded needlessly. */
@@ -54,12 +54,12 @@ export function createGarbageCollector(world: World, client: LocalClient, onErro
     if (isPlain(entry)) return
     const object = decodeEntry(entry)
     const uid = object.metadata.uid ?? ''
-    const owners = (object.metadata.ownerReferences ?? []).map(owner => owner.uid)
-    for (const owner of nodes.get(uid)?.owners ?? []) if (!owners.includes(owner)) unlink(owner, uid)
+    const owners = new Set((object.metadata.ownerReferences ?? []).map(owner => owner.uid))
+    for (const owner of nodes.get(uid)?.owners ?? []) if (!owners.has(owner)) unlink(owner, uid)
     for (const owner of owners) link(owner, uid)
     nodes.set(uid, { key: entry.key, uid, owners })
     keys.add(entry.key)
-    if (owners.length > 0 || needsAttention(object)) worker.mark(entry.key)
+    if (owners.size > 0 || needsAttention(object)) worker.mark(entry.key)
   }
 
   function link(owner: string, dependant: string): void {
@@ -121,7 +121,7 @@ export function createGarbageCollector(world: World, client: LocalClient, onErro
   async function settleDeleting(object: KubeObject, target: Target): Promise<void> {
     const uid = object.metadata.uid ?? ''
     if (hasFinalizer(object, orphanFinalizer)) {
-      for (const dependant of dependantsOf(uid)) await dropOwners(dependant, [uid])
+      for (const dependant of dependantsOf(uid)) await dropOwners(dependant, new Set([uid]))
       return dropFinalizer(object, target, orphanFinalizer)
     }
     if (!hasFinalizer(object, foregroundFinalizer)) return
@@ -139,8 +139,8 @@ export function createGarbageCollector(world: World, client: LocalClient, onErro
     const of = (state: OwnerState) => states.filter(entry => entry.state === state).map(entry => entry.owner)
     if (of('unknown').length > 0 && of('solid').length === 0) return
     if (of('solid').length > 0) {
-      const leaving = [...of('dangling'), ...of('waiting')].map(owner => owner.uid)
-      if (leaving.length > 0) await dropOwners({ object, target, key: '' }, leaving)
+      const leaving = new Set([...of('dangling'), ...of('waiting')].map(owner => owner.uid))
+      if (leaving.size > 0) await dropOwners({ object, target, key: '' }, leaving)
       return
     }
     if (object.metadata.deletionTimestamp) return
@@ -196,8 +196,8 @@ export function createGarbageCollector(world: World, client: LocalClient, onErro
     return found
   }
 
-  async function dropOwners({ object, target }: Dependant, uids: readonly string[]): Promise<void> {
-    const owners = (object.metadata.ownerReferences ?? []).filter(owner => !uids.includes(owner.uid))
+  async function dropOwners({ object, target }: Dependant, uids: ReadonlySet<string>): Promise<void> {
+    const owners = (object.metadata.ownerReferences ?? []).filter(owner => !uids.has(owner.uid))
     const { resourceVersion, uid } = object.metadata
     const ownerReferences = owners.length > 0 ? owners : null
     await client.mergePatch(target, { metadata: { ownerReferences, resourceVersion, uid } })
@@ -221,7 +221,7 @@ export function createGarbageCollector(world: World, client: LocalClient, onErro
       const watch = store.watch('/', store.revision, onChange)
       // A kind that was unknown and is served now may be the kind of an owner.
       const unsubscribe = registry.onChange(() => {
-        for (const node of nodes.values()) if (node.owners.length > 0) worker.mark(node.key)
+        for (const node of nodes.values()) if (node.owners.size > 0) worker.mark(node.key)
       })
       stops.push(() => watch.stop(), unsubscribe)
     },

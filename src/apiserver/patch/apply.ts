@@ -33,6 +33,7 @@ import {
   paths,
   recursiveDifference,
   union,
+  unionOf,
 } from './field-set.ts'
 import {
   decodeManagers,
@@ -86,7 +87,10 @@ export interface OwnershipOptions {
   readonly now: Date
   /** Fields that this verb does not write, such as `['status']` on the object itself; the writer does not own them. */
   readonly resetFields?: readonly (readonly string[])[]
-  /** The object as another version sees it; undefined when that version is not served: its managers are dropped. */
+  /**
+   * The object as another version sees it, itself unchanged; undefined when that version is not served: its managers are
+   * dropped.
+   */
   readonly toVersion?: (object: KubeObject, apiVersion: string) => VersionedObject | undefined
 }
 
@@ -205,11 +209,11 @@ function toEmpty({ apiVersion, kind, schema, definitions, isCustom }: OwnershipO
 
 function atVersion(options: OwnershipOptions, typed: Typed, apiVersion: string): Typed | undefined {
   if (typed.apiVersion === apiVersion) return typed
-  const converted = options.toVersion?.(clone(typed.value) as unknown as KubeObject, apiVersion)
+  const converted = options.toVersion?.(typed.value as unknown as KubeObject, apiVersion)
   if (converted === undefined) return undefined
   return toTyped(
     { ...options, apiVersion, schema: converted.schema, definitions: converted.definitions },
-    converted.object,
+    clone(converted.object),
   )
 }
 
@@ -293,6 +297,7 @@ function capUpdaters(managers: Managers): Managers {
   updaters.sort(([idA, a], [idB, b]) => secondsOf(a) - secondsOf(b) || (idA < idB ? -1 : 1))
   const capped = new Map(managers)
   const firsts = new Map<string, string>()
+  const gathered = new Map<string, FieldSet[]>()
   for (const [id, updater] of updaters) {
     if (excess <= 0) break
     const first = firsts.get(updater.apiVersion)
@@ -304,10 +309,16 @@ function capUpdaters(managers: Managers): Managers {
     const bucketId = idOf({ ...name, apiVersion: updater.apiVersion })
     const bucket = capped.get(bucketId) ?? capped.get(first)
     if (!capped.has(bucketId)) capped.delete(first)
-    const fields = union(updater.fields, bucket?.fields ?? emptySet)
+    const sets = gathered.get(bucketId) ?? [bucket?.fields ?? emptySet]
+    sets.push(updater.fields)
+    gathered.set(bucketId, sets)
     capped.delete(id)
-    capped.set(bucketId, { ...updater, ...name, fields })
+    capped.set(bucketId, { ...updater, ...name })
     excess--
+  }
+  for (const [bucketId, sets] of gathered) {
+    const bucket = capped.get(bucketId)
+    if (bucket !== undefined) capped.set(bucketId, { ...bucket, fields: unionOf(sets) })
   }
   return capped
 }
@@ -336,12 +347,12 @@ function settle(
 ): Settled {
   const reset = resetSet(options)
   const changes = ignoring(compare(after.type, before.value, after.value), reset)
-  const byVersion = new Map<string, Comparison | undefined>([[after.apiVersion, changes]])
-  const changesAt = (version: string) => {
+  const byVersion = new Map<string, Taken | undefined>([[after.apiVersion, toTaken(changes)]])
+  const takenAt = (version: string) => {
     if (!byVersion.has(version)) {
       const [old, now] = [atVersion(options, before, version), atVersion(options, after, version)]
       const known = old !== undefined && now !== undefined
-      byVersion.set(version, known ? ignoring(compare(now.type, old.value, now.value), reset) : undefined)
+      byVersion.set(version, known ? toTaken(ignoring(compare(now.type, old.value, now.value), reset)) : undefined)
     }
     return byVersion.get(version)
   }
@@ -355,9 +366,9 @@ function settle(
       if (!isEmpty(manager.fields)) left.set(id, manager)
       continue
     }
-    const theirs = changesAt(manager.apiVersion)
+    const theirs = takenAt(manager.apiVersion)
     if (theirs === undefined) continue
-    const lost = intersection(manager.fields, union(theirs.modified, theirs.added))
+    const lost = intersection(manager.fields, theirs.set)
     for (const path of paths(lost)) conflicts.push({ manager, path })
     const fields = difference(difference(manager.fields, lost), theirs.removed)
     if (!isEmpty(fields)) left.set(id, { ...manager, fields })
@@ -365,11 +376,23 @@ function settle(
   return { changes, managers: left, conflicts }
 }
 
+interface Taken {
+  readonly set: FieldSet
+  readonly removed: FieldSet
+}
+
+function toTaken({ modified, added, removed }: Comparison): Taken {
+  return { set: union(modified, added), removed }
+}
+
 function fitManagers(options: OwnershipOptions, live: Typed, managers: Managers): Managers {
   const fitted: Managers = new Map()
+  const types = new Map<string, ObjectType | undefined>()
   for (const [id, manager] of managers) {
-    const typed = atVersion(options, live, manager.apiVersion)
-    if (typed !== undefined) fitted.set(id, { ...manager, fields: fitToSchema(typed.type, manager.fields) })
+    const { apiVersion } = manager
+    if (!types.has(apiVersion)) types.set(apiVersion, atVersion(options, live, apiVersion)?.type)
+    const type = types.get(apiVersion)
+    if (type !== undefined) fitted.set(id, { ...manager, fields: fitToSchema(type, manager.fields) })
   }
   return fitted
 }
@@ -449,9 +472,11 @@ function prune(options: OwnershipOptions, merged: Typed, managers: Managers, las
 }
 
 function addBackOwned(options: OwnershipOptions, merged: Typed, pruned: Typed, managers: Managers): Typed {
-  const owned = new Map<string, FieldSet>()
+  const owned = new Map<string, FieldSet[]>()
   for (const { apiVersion, fields } of managers.values()) {
-    owned.set(apiVersion, union(owned.get(apiVersion) ?? emptySet, fields))
+    const sets = owned.get(apiVersion)
+    if (sets === undefined) owned.set(apiVersion, [fields])
+    else sets.push(fields)
   }
   // The version we are in goes first: conversion may need fields that only adding back restores.
   const versions = [...owned.keys()].sort((a, b) => Number(b === merged.apiVersion) - Number(a === merged.apiVersion))
@@ -460,7 +485,7 @@ function addBackOwned(options: OwnershipOptions, merged: Typed, pruned: Typed, m
     const [whole, part] = [atVersion(options, merged, version), atVersion(options, result, version)]
     if (whole === undefined || part === undefined) continue
     const { type } = whole
-    const wanted = union(namedSet(type, part), withNamedFields(type, owned.get(version) ?? emptySet))
+    const wanted = union(namedSet(type, part), withNamedFields(type, unionOf(owned.get(version) ?? [])))
     result = { ...whole, value: removeItems(type, whole.value, difference(namedSet(type, whole), wanted)) }
   }
   return result

@@ -258,6 +258,25 @@ export function* paths(set: FieldSet, prefix: Path = []): Generator<Path> {
 
 // The algebra.
 
+/** Of many sets in one go: to unite them one after the other copies the first of them as often as there are others. */
+export function unionOf(sets: Iterable<FieldSet>): FieldSet {
+  const builder = newBuilder()
+  for (const set of sets) addAll(builder, set)
+  return builder
+}
+
+function addAll(builder: FieldSetBuilder, { members, children }: FieldSet): void {
+  for (const step of members) builder.members.add(step)
+  for (const [step, set] of children) {
+    let below = builder.children.get(step)
+    if (below === undefined) {
+      below = newBuilder()
+      builder.children.set(step, below)
+    }
+    addAll(below, set)
+  }
+}
+
 export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (isBare(a)) return b
   if (isBare(b)) return a

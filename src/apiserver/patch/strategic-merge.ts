@@ -249,10 +249,15 @@ function mergeList(original: JSONValue[], patch: JSONValue[], field: FieldShape)
 
 function mergeItems(items: JSONValue[], changes: JSONValue[], { mergeKey, shape }: FieldShape): JSONValue[] {
   const merged = items.slice()
+  const places = new Map<unknown, number>()
+  for (const [place, item] of items.entries()) {
+    const key = getOwn(item, mergeKey)
+    if (!places.has(key)) places.set(key, place)
+  }
   for (const change of changes) {
     const key = keyOf(change, mergeKey)
-    const at = merged.findIndex(item => getOwn(item, mergeKey) === key)
-    if (at < 0) merged.push(withoutNulls(change))
+    const at = places.get(key)
+    if (at === undefined) places.set(key, merged.push(withoutNulls(change)) - 1)
     else merged[at] = mergeMap(merged[at] as JSONMap, asMap(change), shape)
   }
   return merged
@@ -263,7 +268,7 @@ function obeyListDirectives(
   patch: JSONValue[],
   mergeKey: string,
 ): { items: JSONValue[]; changes: JSONValue[] } {
-  let items = original
+  const doomed = new Set<unknown>()
   let replaces = false
   const changes: JSONValue[] = []
   for (const change of patch) {
@@ -279,9 +284,9 @@ function obeyListDirectives(
       replaces = true
       continue
     }
-    const key = keyOf(change, mergeKey)
-    items = items.filter(item => getOwn(item, mergeKey) !== key)
+    doomed.add(keyOf(change, mergeKey))
   }
+  const items = doomed.size === 0 ? original : original.filter(item => !doomed.has(getOwn(item, mergeKey)))
   return replaces ? { items: changes, changes: [] } : { items, changes }
 }
 
