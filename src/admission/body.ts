@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 
 export interface Bodies {
-  /** What one request may have. The bytes count as under way until `done` is called. */
+  /** What one request may have. The bytes count as under way until `done` is called, once or more often. */
   read(request: IncomingMessage, bytesMax: number): Promise<Body | 'too large' | 'too many'>
 }
 

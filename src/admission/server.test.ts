@@ -147,11 +147,16 @@ describe('what the listener takes in', () => {
   const mebibyte = 1024 * 1024
   const chunk = Buffer.alloc(mebibyte, ' ')
 
-  /** Sends so many bytes and not the end of the request; answers once all have left. */
+  /** Sends so many bytes and not the end of the request; ends once all have left, or there is an answer. */
   async function begin(bytes: number, options: RequestOptions) {
     const opened = open({ agent: false, ...options })
+    const answered = opened.said.then(
+      () => 'answered',
+      () => 'answered',
+    )
     for (let sent = 0; sent < bytes; sent += chunk.length) {
-      await new Promise(resolve => opened.sending.write(chunk, resolve))
+      const left = new Promise(resolve => opened.sending.write(chunk, resolve))
+      if ((await Promise.race([left, answered])) === 'answered') break
     }
     return opened
   }
@@ -190,6 +195,32 @@ describe('what the listener takes in', () => {
       .poll(
         async () => (await send(' '.repeat(conversionBytesMax - mebibyte), { path: '/convert', agent: false })).code,
       )
+      .toBe(200)
+  })
+
+  test('counts until its answer was read', async () => {
+    const object = { apiVersion: 'sea.example/v1', kind: 'Boat', note: 'x'.repeat(conversionBytesMax - mebibyte) }
+    const body = JSON.stringify({ request: { desiredAPIVersion: 'sea.example/v1', objects: [object] } })
+    const ask = () => {
+      const target = { host: '127.0.0.1', port: server.port, ca: ca.certificate, headers, agent: false }
+      const sent = request({ ...target, method: 'POST', path: '/convert' })
+      sent.on('error', () => {})
+      sent.end(body)
+      // The answer is not read.
+      return new Promise<{ code: number | undefined; end: () => void }>(resolve =>
+        sent.once('response', ({ statusCode }) => resolve({ code: statusCode, end: () => sent.destroy() })),
+      )
+    }
+    const asked = []
+    for (let i = 0; i <= webhookBytesUnderWayMax / conversionBytesMax; i++) asked.push(await ask())
+    expect(asked.map(({ code }) => code)).toEqual([200, 200, 200, 429])
+    for (const { end } of asked) end()
+    await expect
+      .poll(async () => {
+        const { code, end } = await ask()
+        end()
+        return code
+      })
       .toBe(200)
   })
 

@@ -106,6 +106,8 @@ export async function startWebhookServer(options: WebhookServerOptions): Promise
   )
   server.headersTimeout = webhookHeaderMsMax
   server.requestTimeout = webhookRequestMsMax
+  // Of a client that does not read its answer.
+  server.timeout = webhookRequestMsMax
   // Longer than API servers keep an idle connection, so that the API server closes it and no request meets a closed one.
   server.keepAliveTimeout = 2 * 60_000
   server.maxConnections = webhookConnectionsMax
@@ -171,11 +173,10 @@ async function serve(request: IncomingMessage, response: ServerResponse, served:
     response.setHeader('retry-after', retryAfterSeconds)
     return refuse(response, 429, 'too many large requests are under way: try again')
   }
-  try {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(await route.answer(body.text))
-  } finally {
-    body.done()
-  }
+  // An answer is about as long as what was asked: it counts until the client has read it, or is gone.
+  response.once('close', () => body.done())
+  if (response.closed) body.done()
+  response.writeHead(200, { 'content-type': 'application/json' }).end(await route.answer(body.text))
 }
 
 function refuse(response: ServerResponse, code: number, sentence: string): void {

@@ -122,6 +122,12 @@ describe('the author of a pool that is refused', () => {
     )
   })
 
+  test('reads the same of a pool of the cluster that is not there and of one that is not offered', () => {
+    const said = messageOf(lab, none, noMembers)
+    expect(said).toContain(`space ${lab} does not exist, or is not offered to namespace team-a`)
+    expect(messageOf(lab, none, notOffered)).toBe(said)
+  })
+
   test('reads that the space is gone', () => {
     expect(messageOf('blue', 'blue', noMembers)).toContain('space blue, which AddressPool team-a/vms joined, is gone')
   })

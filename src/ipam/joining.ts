@@ -40,10 +40,13 @@ export function decideSpace(pool: AskingPool, members: readonly SpaceMember[]): 
   const named = parseIdentityKey(asked)
   if (named === undefined && pool.space === spaceOfNamespace(namespace, asked)) return { space: pool.space }
   if (named !== undefined && named.namespace !== '') return joinPoolOfNamespace(pool, asked, named)
-  if (members.some(({ offers }) => !offers)) return { refused: notOffered(asked, namespace) }
+  if (members.some(({ offers }) => !offers)) {
+    return { refused: named === undefined ? notOffered(asked, namespace) : notThereOrNotOffered(asked, namespace) }
+  }
   if (members.length > 0) return { space: asked }
   if (pool.space === asked) return { refused: gone(pool, asked) }
-  return named === undefined ? { space: spaceOfNamespace(namespace, asked) } : { refused: notThere(named) }
+  if (named === undefined) return { space: spaceOfNamespace(namespace, asked) }
+  return { refused: notThereOrNotOffered(asked, namespace) }
 }
 
 function joinPoolOfNamespace({ identity }: AskingPool, asked: string, named: Identity): Joining {
@@ -64,11 +67,14 @@ function gone({ identity }: AskingPool, space: string): Refusal {
   return refuse('SpaceNotOffered', `${why}; holders keep their addresses; have it created again, or make another pool`)
 }
 
-const notThere = (pool: Identity): Refusal =>
-  refuse(
+/** Of a cluster-scoped pool by its key. The same whether there is such a pool: else its name could be found by trying. */
+function notThereOrNotOffered(space: string, namespace: string): Refusal {
+  const why = `space ${space} does not exist, or is not offered to namespace ${namespace}`
+  return refuse(
     'SpaceNotOffered',
-    `${poolText(pool)}, whose space is asked for, does not exist: have it created, or choose another name`,
+    `${why}: the administrator of that pool decides by spec.allowedNamespaces; or choose another name`,
   )
+}
 
 function ofAnother(space: string, namespace: string): Refusal {
   const why = `space ${space} is the own space of a pool of another namespace than ${namespace}`

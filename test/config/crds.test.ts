@@ -59,7 +59,7 @@ const badSpecs: readonly (readonly [kind: string, spec: Record<string, unknown>,
         [
           kind,
           { addresses: ['10.0.0.1'], prefix: 64 },
-          'provided prefix is not valid: 64 is no length of an IPv4 subnet: write 0 to 32',
+          'provided prefix is not valid: write the length of the subnet, 0 to 32 for IPv4',
         ],
         [kind, { addresses: ['10.0.0.1'], prefix: 129 }, 'should be less than or equal to 128'],
         [kind, { addresses: ['10.0.0.1'], prefix: 24, gateway: 'fd00::1' }, 'gateway and addresses are of mixed'],

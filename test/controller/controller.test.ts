@@ -190,6 +190,47 @@ describe('webhooks', () => {
     await ground.apply(...definitionsOf([officeComponent]).map(withoutConversion))
   })
 
+  test('are answered to the API server alone where its authority is given, and conversions to every client', async () => {
+    const directory = join(ground.directory, 'certificates-for-servers')
+    const caBundle = issue(directory)
+    const { ca: webhookClientCa, name } = ground.webhookClient
+    const replica = await start({
+      webhookPort: 0,
+      webhookCertDir: directory,
+      webhookClientCa,
+      webhookClientNames: `another,${name}`,
+    })
+    await replica.untilReady()
+    await register(replica.ports.webhooks, caBundle)
+    const bad = { ...aPool(home, 'bad'), spec: { addresses: ['10.9.0.1', '10.8.0.1'], prefix: 24 } }
+    await until('the webhook is called', async () => (await refusalOf(bad)).includes('a different subnet'))
+    const pool = aPool(home, 'old-and-new', '10.9.0.0/24')
+    await ground.apply(pool)
+    const older = `/apis/ipam.cluster.x-k8s.io/v1alpha1/namespaces/${home}/inclusterippools/old-and-new`
+    await until('the older version is served', async () => {
+      const { apiVersion } = await ground.read(older)
+      return apiVersion === 'ipam.cluster.x-k8s.io/v1alpha1'
+    })
+    for (const { path } of webhooks) expect(await codeOf(replica.ports.webhooks, path, caBundle)).toBe(401)
+    expect(await codeOf(replica.ports.webhooks, '/convert', caBundle)).toBe(200)
+    await ground.remove(pool, toValidatingConfiguration(webhooks, nowhere), toMutatingConfiguration(webhooks, nowhere))
+    await ground.apply(...definitionsOf([officeComponent]).map(withoutConversion))
+  })
+
+  /** What a client without a certificate is answered. */
+  function codeOf(port: number | undefined, path: string, caBundle: string): Promise<number | undefined> {
+    const ca = Buffer.from(caBundle, 'base64')
+    const headers = { 'content-type': 'application/json' }
+    return new Promise((resolve, reject) => {
+      const sent = request({ host: '127.0.0.1', port, path, ca, headers, method: 'POST', agent: false }, response => {
+        response.resume()
+        resolve(response.statusCode)
+      })
+      sent.on('error', reject)
+      sent.end('{}')
+    })
+  }
+
   const nowhere = { address: { kind: 'url', base: '', caBundle: '' } } as const
 
   /** What was applied with a converter has none again. */

@@ -11,6 +11,7 @@ import { type Connected, connect } from '../../src/cli/connect.ts'
 import { definitionsOf } from '../../src/cli/definitions.ts'
 import { deskNames } from '../../src/cli/desks.ts'
 import { up } from '../../src/cli/up.ts'
+import { webhookClientName } from '../../src/cli/webhook-client.ts'
 import { componentsOf } from '../../src/controllers/assemble.ts'
 import { desks } from '../../src/controllers/desks.ts'
 import { pools } from '../../src/controllers/office/kinds.ts'
@@ -20,7 +21,7 @@ import { tokenKubeconfig } from '../harness/token-kubeconfig.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
-    controller: { kubeconfig: string; audit: string } | undefined
+    controller: { kubeconfig: string; audit: string; webhookClientCA: string } | undefined
   }
 }
 
@@ -28,6 +29,8 @@ export interface Ground {
   readonly admin: Client
   readonly directory: string
   readonly isReal: boolean
+  /** By what the server proves itself to webhooks: the file of the authority, and the common name. */
+  readonly webhookClient: { readonly ca: string; readonly name: string }
   /** Makes or replaces objects as they are written in manifests. */
   apply(...objects: readonly object[]): Promise<void>
   remove(...objects: readonly object[]): Promise<void>
@@ -57,6 +60,7 @@ export async function aGround(): Promise<Ground> {
     admin,
     directory,
     isReal: inject('controller') !== undefined,
+    webhookClient: webhookClientOf(directory),
     apply,
     async remove(...objects) {
       for (const object of objects as readonly KubeObject[]) await admin.delete(kindOf(object), refOf(object))
@@ -99,6 +103,12 @@ async function findServer(directory: string): Promise<{ kubeconfig: string; stop
   const anywhere = '127.0.0.1:0'
   const data = join(directory, 'data')
   return up({ data, listen: anywhere, dashboard: anywhere, desks: 'none', history: '300', logLevel: 'error' }, () => {})
+}
+
+function webhookClientOf(directory: string): Ground['webhookClient'] {
+  const given = inject('controller')
+  if (given !== undefined) return { ca: given.webhookClientCA, name: 'kube-apiserver' }
+  return { ca: join(directory, 'data', 'pki', 'ca.pem'), name: webhookClientName }
 }
 
 async function requestToken({ wire }: Connected, namespace: string, name: string): Promise<string> {
