@@ -144,7 +144,11 @@ export function claimReference(
 ): ClaimReference {
   const { namespace, name, uid } = metadata
   return {
-    ...{ apiGroup: ipamGroup, kind: 'IPAddressClaim', namespace, name, uid },
+    apiGroup: ipamGroup,
+    kind: 'IPAddressClaim',
+    namespace,
+    name,
+    uid,
     ...(namespaceUID !== undefined && { namespaceUID }),
     ...(clusterName !== '' && { clusterName }),
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { orThrow } from '../../test/harness/or-throw.ts'
 import type { Pool } from '../api/pool.ts'
 import { toPool } from '../api/to-pool.ts'
-import { parseIP, toIPText } from '../ip/address.ts'
+import { type IP, parseIP, toIPText } from '../ip/address.ts'
 import { type Choice, choose, type Wish } from './choose.ts'
 import { type IndexedHold, SpaceIndex } from './space-index.ts'
 
@@ -92,6 +92,28 @@ describe('a claim that asks for nothing in particular', () => {
     expect(outcomeOf(choose(pool, index, aWish({ owner: machine })))).toBe('retake 10.0.0.5')
   })
 
+  test('gets back what it left in a namespace with the same uid, or with one that was not noted', () => {
+    const left = (namespaceUID?: string) => {
+      const index = new SpaceIndex()
+      const claim = { ...claimOf('web'), ...(namespaceUID !== undefined && { namespaceUID }) }
+      index.put(aHold(pool, '10.0.0.4', { claim, state: 'quarantined' }))
+      return index
+    }
+    const wish = (namespaceUID: string) => aWish({ claim: { ...claimOf('web'), namespaceUID } })
+    expect(outcomeOf(choose(pool, left('one'), wish('one')))).toBe('retake 10.0.0.4')
+    expect(outcomeOf(choose(pool, left(), wish('one')))).toBe('retake 10.0.0.4')
+    expect(outcomeOf(choose(pool, left('one'), wish('other')))).toBe('take 10.0.0.2')
+    expect(outcomeOf(choose(pool, left('one'), aWish()))).toBe('take 10.0.0.2')
+  })
+
+  test('does not get back what another object shows meanwhile', () => {
+    const index = new SpaceIndex()
+    index.put(aHold(pool, '10.0.0.4', { claim: claimOf('web'), state: 'quarantined' }))
+    const isShown = (one: IP) => toIPText(one) === '10.0.0.4'
+    expect(outcomeOf(choose(pool, index, aWish({ isShown })))).toBe('take 10.0.0.2')
+    expect(outcomeOf(choose(pool, index, aWish({ isShown, requested: '10.0.0.4' })))).toBe('AddressQuarantined')
+  })
+
   test('does not get back what has been excluded or is being drained meanwhile', () => {
     const index = new SpaceIndex()
     index.put(aHold(pool, '10.0.0.4', { claim: claimOf('web'), state: 'quarantined' }))
@@ -173,6 +195,38 @@ describe('a claim that may not', () => {
     const index = new SpaceIndex()
     index.put(aHold(pool, '10.0.0.9', { claim: { ...clusterClaim, name: 'first' } }))
     expect(outcomeOf(choose(pool, index, aWish({ claim: clusterClaim })))).toBe(reason)
+  })
+
+  describe('while too much rests that its namespace released', () => {
+    const pool = aPool({ ...spec, quota: { perNamespaceQuarantined: 1 } })
+    const index = new SpaceIndex()
+    const resting = ['10.0.0.9', '10.0.0.8', '10.0.0.7']
+    resting.forEach((address, i) => {
+      const until = `2030-01-0${i + 1}T00:00:00Z`
+      index.put(aHold(pool, address, { claim: claimOf(`left-${i}`), state: 'quarantined', until }))
+    })
+
+    test('reads until when, and nothing of others', () => {
+      expect(choose(pool, index, aWish())).toEqual({
+        kind: 'refused',
+        reason: 'RestQuotaReached',
+        message:
+          'more addresses that namespace default released of ClusterAddressPool vms rest than ' +
+          'spec.quota.perNamespaceQuarantined allows: the claim is served after 2030-01-02T00:00:00Z, or under the name of ' +
+          'a released claim',
+      })
+    })
+
+    test('gets back what it left, and a claim of another namespace is served', () => {
+      expect(outcomeOf(choose(pool, index, aWish({ claim: claimOf('left-1') })))).toBe('retake 10.0.0.8')
+      expect(outcomeOf(choose(pool, index, aWish({ claim: claimOf('web', 'prod') })))).toBe('take 10.0.0.1')
+    })
+
+    test('may have a new one when no more rest than may', () => {
+      const fewer = new SpaceIndex()
+      fewer.put(aHold(pool, '10.0.0.9', { claim: claimOf('left'), state: 'quarantined' }))
+      expect(outcomeOf(choose(pool, fewer, aWish()))).toBe('take 10.0.0.1')
+    })
   })
 
   test('reads how much its namespace may hold', () => {

@@ -136,6 +136,9 @@ async function bind(
     claim: claimReference(claim, seen.namespaceUID),
     owner: ownerOf(claim),
   }
+  // A hold that does not say which namespace its claim is of would be had back by any namespace of the name.
+  if (seen.namespaceUID === undefined && (await isNamespaceOutdated(claim.metadata.namespace, world)))
+    return settled(requeue())
   switch (by.how) {
     case 'take':
     case 'arrive': {

@@ -19,5 +19,9 @@ export const officePermissions: readonly Permission[] = [
     ),
   ]),
   { ...permission(events, ['create', 'patch'], 'kubectl describe shows no events'), isNeeded: false },
-  permission(namespaces, ['get', 'list', 'watch'], 'pools cannot be offered to namespaces by their labels'),
+  permission(
+    namespaces,
+    ['get', 'list', 'watch'],
+    'pools cannot be offered to namespaces by their labels, nor a released address be had back',
+  ),
 ]
