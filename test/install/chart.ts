@@ -188,6 +188,12 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
     const registered = webhooks.filter(({ isStandIn }) => !isStandIn)
     expectSame('number of registrations', registered.length + 2, bundles.length)
     expectSame('authorities', [authority], [...new Set(bundles)])
+    const policies = webhooks.flatMap(({ policy }) => policy?.name ?? []).map(name => `mooring-${name}`)
+    const names = '{range .items[*]}{.metadata.name} {.spec.policyName}{.spec.failurePolicy}{"\\n"}{end}'
+    const judged = 'validatingadmissionpolicies,validatingadmissionpolicybindings'
+    const made = await mustRun('kubectl', [...kubectl, 'get', judged, '-o', `jsonpath=${names}`])
+    const wanted = policies.flatMap(name => [`${name} Fail`, `${name} ${name}`])
+    expectSame('policies', wanted.toSorted(), made.trim().split('\n').toSorted())
   })
 
   await it('helm upgrade keeps the certificate', async () => {
@@ -217,7 +223,9 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
     }
     const spec = { addresses: ['10.0.0.10-10.0.0.20'], prefix: 24 }
     await mustRun('kubectl', [...kubectl, 'create', '-f', '-'], { input: JSON.stringify({ ...pool, spec }) })
-    const gone = 'deployments,services,validatingwebhookconfigurations,mutatingwebhookconfigurations'
+    const admission = 'validatingwebhookconfigurations,mutatingwebhookconfigurations'
+    const policies = 'validatingadmissionpolicies,validatingadmissionpolicybindings'
+    const gone = `deployments,services,${admission},${policies}`
     const left = await mustRun('kubectl', [...kubectl, 'get', gone, '-A', '-o', 'name'])
     if (left.includes('mooring')) throw new Error(left)
   })

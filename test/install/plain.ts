@@ -76,12 +76,14 @@ export async function checkUninstall({ it }: Told, { kubectl }: World): Promise<
   await it('what the guide says uninstalls it leaves the kinds, and nothing else of ours outside its namespace', async () => {
     const guide = readFileSync('docs/how-to/install.md', 'utf8')
     const commands = guide.match(/^ *kubectl delete .*$/gm) ?? []
-    expectSame('number of commands', 3, commands.length)
+    expectSame('number of commands', 4, commands.length)
     for (const command of commands) {
       const args = command.trim().split(' ').slice(1)
       await mustRun('kubectl', [...kubectl, ...args, '--wait=false'])
     }
-    const kinds = 'crd,clusterroles,clusterrolebindings,validatingwebhookconfigurations,mutatingwebhookconfigurations'
+    const admission = 'validatingwebhookconfigurations,mutatingwebhookconfigurations'
+    const policies = 'validatingadmissionpolicies,validatingadmissionpolicybindings'
+    const kinds = `crd,clusterroles,clusterrolebindings,${admission},${policies}`
     const left = await mustRun('kubectl', [...kubectl, 'get', kinds, '-l', label, '-o', 'name'])
     const names = left.trim().split('\n')
     expectSame('what is left', ownKinds, names.filter(name => name.startsWith('customresourcedefinition')).length)
