@@ -111,7 +111,9 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
   office.addClaimKind({
     kind: claims,
     cache: caches.claims,
-    standsBy: (claim, hold) => standsBy(claim, hold, () => readable(caches.reports.get(keyOf(claim)), reportOf)),
+    // While IPAddresses cannot be read, it is not known what they show.
+    standsBy: (claim, hold) =>
+      !caches.reports.hasSynced || standsBy(claim, hold, () => readable(caches.reports.get(keyOf(claim)), reportOf)),
   })
   for (const kind of seen) kind.neededBy(domain)
   office.watch(domain, clusters, caches.clusters, { isNeeded: false })

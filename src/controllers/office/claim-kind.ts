@@ -10,7 +10,8 @@ export interface ClaimKind {
   readonly cache: Pick<Cache<KubeObject>, 'get' | 'subscribe'>
   /**
    * Whether the claim, with the uid that the hold names, may be the one that holds it: it chose the address for the part that
-   * the hold names, or has not chosen yet, or cannot be read. Once false, always false.
+   * the hold names, or has not chosen yet, or has a report that shows it, or cannot be read. Once false, no write of the
+   * protocol makes it true again.
    */
   standsBy(claim: KubeObject, hold: AnyHold): boolean
 }
