@@ -111,7 +111,8 @@ export async function quarantineHold(world: HoldWorld, hold: AnyHold, restSecond
 /** T10 once more: it goes on resting, for less time than was said. */
 export async function shortenRest(world: HoldWorld, hold: AnyHold, untilMs: number): Promise<void> {
   const afterMs = untilMs - world.clock.now()
-  await patchHold(world, hold, toQuarantinePatch(hold.since, timestamp(world.clock, afterMs)))
+  const patch = toQuarantinePatch(hold.since, timestamp(world.clock, afterMs))
+  noteWrite(world, 'rests', hold, await patchHold(world, hold, patch), patch.status.until)
 }
 
 /** T12: its rest is over. One that was deleted by hand meanwhile only waits for our finalizer. */
