@@ -14,7 +14,15 @@ export interface Definition extends KubeObject {
     readonly names: { readonly kind: string }
     readonly versions: readonly object[]
   }
-  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string }[] | null }
+  readonly status?: {
+    readonly conditions?:
+      | readonly {
+          readonly type: string
+          readonly status: string
+          readonly message?: string
+        }[]
+      | null
+  }
 }
 
 /** In the order of the components. A folder of `config` stands for the files in it; an object for itself. */

@@ -9,7 +9,6 @@ import type { Webhook } from '../admission/webhook.ts'
 import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
 import type { Handler } from '../apiserver/edge/handler.ts'
 import { assemble, componentsOf } from '../controllers/assemble.ts'
-import type { Component } from '../controllers/component.ts'
 import { desks } from '../controllers/desks.ts'
 import type { Client } from '../kube/client.ts'
 import { defineKind, type KubeObject } from '../kube/object.ts'
@@ -18,8 +17,9 @@ import { realClock } from '../runtime/clock.ts'
 import type { Domain } from '../runtime/domain.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { type Definition, definitionsOf, withConversion } from './definitions.ts'
+import { definitionsOf, withConversion } from './definitions.ts'
 import { embeddedWire } from './embedded-wire.ts'
+import { keepDefinitions } from './kept-definitions.ts'
 import { toClusterRoles } from './user-roles.ts'
 import { webhookClientName } from './webhook-client.ts'
 import { mutatingConfigurations, validatingConfigurations } from './webhook-configurations.ts'
@@ -27,6 +27,10 @@ import { mutatingConfigurations, validatingConfigurations } from './webhook-conf
 export interface EmbeddedDesks {
   /** The office first, then the desks that are on. */
   readonly domains: readonly Domain[]
+  /** Which of their kinds are missing or on their way out, in sentences. */
+  problems(): string[]
+  /** Resolves when all of their kinds are there. */
+  complete(): Promise<void>
   /** The server's certificate was renewed; webhooks are served with it too. */
   renew(): void
   stop(): Promise<void>
@@ -51,6 +55,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
   const assembled = assemble({ client, discovery, clock, random, log, metrics, instance: hostname(), desks, on })
   const sets = assembled.webhookSets
   const components = componentsOf(desks, on)
+  const conversions = components.flatMap(component => component.conversions)
   const server = await startWebhookServer({
     host: '127.0.0.1',
     port: 0,
@@ -58,7 +63,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     clientCA: certificates.ca().certificate,
     callers: { names: [webhookClientName], areConversionsOpen: false },
     sets,
-    conversions: components.flatMap(({ conversions }) => conversions),
+    conversions,
     clock,
     log,
   })
@@ -67,7 +72,8 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     base: `https://127.0.0.1:${server.port}`,
     caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
   }
-  await installKinds(client, components, address)
+  const wanted = definitionsOf(components).map(definition => withConversion(definition, conversions, address))
+  const kept = await keepDefinitions({ client, wanted, fieldManager: name, clock, log })
   await installRoles(client, components)
   // Before the first pass: what an earlier run registered leads to a port that is closed by now.
   const webhooks = sets.flatMap(({ webhooks }) => webhooks)
@@ -75,8 +81,11 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
   await assembled.start()
   return {
     domains: assembled.domains,
+    problems: () => kept.problems(),
+    complete: () => kept.complete(),
     renew: () => server.renew({ ...certificates.server(), clientCA: certificates.ca().certificate }),
     async stop() {
+      kept.stop()
       await assembled.stop('shutdown')
       await server.stop()
     },
@@ -109,26 +118,6 @@ async function registerWebhooks(client: Client, webhooks: readonly Webhook[], ad
   }
 }
 
-const definitions = defineKind<KubeObject>({
-  group: 'apiextensions.k8s.io',
-  versions: ['v1'],
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-})
-
-/** Definitions are applied, so that a newer Mooring brings its newer kinds to older data. */
-async function installKinds(client: Client, components: readonly Component[], address: WebhookAddress): Promise<void> {
-  const wanted = definitionsOf(components)
-  const conversions = components.flatMap(component => component.conversions)
-  for (const definition of wanted) {
-    const ref = { name: definition.metadata.name ?? '' }
-    const whole = withConversion(definition, conversions, address)
-    await client.apply(definitions, ref, whole, { fieldManager: name, isForced: true })
-  }
-  for (const { metadata } of wanted) await established(client, metadata.name ?? '')
-}
-
 const clusterRoles = defineKind<KubeObject>({
   group: 'rbac.authorization.k8s.io',
   versions: ['v1'],
@@ -142,18 +131,5 @@ async function installRoles(client: Client, components: readonly Component[]): P
   const labels = { 'app.kubernetes.io/name': name }
   for (const role of toClusterRoles({ namePrefix: `${name}-`, labels, components })) {
     await client.apply(clusterRoles, { name: role.metadata.name }, role, { fieldManager: name, isForced: true })
-  }
-}
-
-/** The API server accepts names and serves a kind within a turn or two; a desk that starts before would look in vain. */
-async function established(client: Client, name: string): Promise<void> {
-  for (;;) {
-    const definition = (await client.get(definitions, { name })) as Definition | undefined
-    const conditions = definition?.status?.conditions ?? []
-    if (conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return
-    if (conditions.some(({ type, status }) => type === 'NamesAccepted' && status === 'False')) {
-      throw new Error(`the names of ${name} are taken by another kind`)
-    }
-    await new Promise(resolve => setImmediate(resolve))
   }
 }

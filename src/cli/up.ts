@@ -124,7 +124,7 @@ export async function up(
     if (desks === undefined) await withdrawWebhooks(server.handler, certificates)
     else undo.push(() => desks.stop())
     signal.throwIfAborted()
-    const page = await serveDashboard(dashboard, metrics, desks?.domains ?? [])
+    const page = await serveDashboard(dashboard, metrics, desks?.domains ?? [], () => desks?.problems() ?? [])
     undo.push(() => page.stop())
     const reload = () => {
       listener.reload()
@@ -144,7 +144,11 @@ export async function up(
     print(`metrics      ${plain}/metrics`)
     print(`data         ${data}`)
     print(`kubeconfig   ${kubeconfig}`)
-    print('mooring is ready')
+    // What holds up the deletion of a kind is ended through the API, which is served already.
+    for (const problem of desks?.problems() ?? []) print(`not ready    ${problem}`)
+    const ready = () => print('mooring is ready')
+    if (desks === undefined || desks.problems().length === 0) ready()
+    else void desks.complete().then(ready)
     return { api, dashboard: plain, kubeconfig, stop: () => stopAll(undo) }
   } catch (error) {
     await stopAll(undo)
@@ -229,10 +233,15 @@ function keepPKI(data: string, listen: HostPort): KeptCertificates {
   }
 }
 
-function serveDashboard(address: HostPort, metrics: Metrics, domains: readonly Domain[]): Promise<Pages> {
+function serveDashboard(
+  address: HostPort,
+  metrics: Metrics,
+  domains: readonly Domain[],
+  problems: () => string[],
+): Promise<Pages> {
   const find = ({ path }: PageRequest) => {
     if (path === '/metrics') return { type: metricsContentType, body: metrics.text() }
-    return healthPage(path, () => readinessOf(domains, []), domains)
+    return healthPage(path, () => readinessOf(domains, problems()), domains)
   }
   return servePages({ flag: '--dashboard', address, find })
 }

@@ -10,6 +10,7 @@ import type { AdmissionRequest } from '../../src/apiserver/call.ts'
 import { type KeptCertificates, keepCertificates } from '../../src/apiserver/certificates/keep.ts'
 import type { InFlightLimits } from '../../src/apiserver/edge/in-flight.ts'
 import { type APIServer, createAPIServer } from '../../src/apiserver/server.ts'
+import { StatusError } from '../../src/apiserver/status.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type Client, createClient } from './client.ts'
 import { type MemoryDisk, memoryDisk, memoryStore } from './memory-store.ts'
@@ -115,6 +116,22 @@ async function begin({ inFlight, onAudit, disk = memoryDisk() }: WorldOptions): 
     stop: () => server.stop(),
   }
   return world
+}
+
+/** Deletes are refused as a webhook would, until the answer is called. */
+export function refuseDeletes(
+  { server }: World,
+  of: (request: AdmissionRequest) => boolean,
+  message: string,
+): () => void {
+  const { admission } = server.world
+  const validate = admission.validate.bind(admission)
+  const refusing: typeof validate = async request => {
+    if (request.operation === 'DELETE' && of(request)) throw new StatusError(403, '', message)
+    return validate(request)
+  }
+  Object.assign(admission, { validate: refusing })
+  return () => void Object.assign(admission, { validate })
 }
 
 /** Longer than the second looks of the controllers, shorter than anything that a test measures. */

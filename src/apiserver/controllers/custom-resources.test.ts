@@ -11,7 +11,7 @@ import {
   definitions,
   widgets,
 } from '../../../test/harness/objects.ts'
-import { aWorld } from '../../../test/harness/world.ts'
+import { aWorld, refuseDeletes } from '../../../test/harness/world.ts'
 
 const hold = 'example.com/hold'
 const at = `${definitions}/widgets.example.com`
@@ -91,10 +91,39 @@ describe('a definition', () => {
     ok(await world.admin.create(widgets(), aWidget('held', {}, { finalizers: [hold] })))
     ok(await world.admin.delete(at))
     await world.settled()
-    expect(condition(ok(await world.admin.get(at)), 'Terminating')).toMatchObject({ status: 'True' })
+    expect(condition(ok(await world.admin.get(at)), 'Terminating')).toMatchObject({
+      status: 'True',
+      reason: 'InstanceDeletionInProgress',
+      message: `CustomResource deletion is in progress: 1 instance remains, held by ${hold}`,
+    })
     expect((await world.admin.create(widgets(), aWidget('late'))).code).toBe(403)
     ok(await world.admin.patch(`${widgets()}/held`, { metadata: { finalizers: null } }))
     await world.settled()
+    expect((await world.admin.get(at)).code).toBe(404)
+  })
+
+  test('says which delete is refused, logs it once, and goes when it no longer is', async () => {
+    const world = await aWorld()
+    await define(world)
+    ok(await world.admin.create(widgets(), aWidget('kept')))
+    ok(await world.admin.create(widgets('kube-public'), aWidget('free')))
+    const allow = refuseDeletes(
+      world,
+      ({ object, oldObject }) => (object ?? oldObject)?.metadata.name === 'kept',
+      'in use',
+    )
+    ok(await world.admin.delete(at))
+    await world.settled()
+    expect((await world.admin.get(`${widgets('kube-public')}/free`)).code).toBe(404)
+    expect(condition(ok(await world.admin.get(at)), 'Terminating')).toMatchObject({
+      status: 'True',
+      reason: 'InstanceDeletionFailed',
+      message: 'could not issue all deletes: in use',
+    })
+    await world.pass(10 * 60_000)
+    expect(world.faults.map(({ what }) => what)).toEqual(['definition widgets.example.com'])
+    allow()
+    await world.pass(60_000)
     expect((await world.admin.get(at)).code).toBe(404)
   })
 

@@ -14,6 +14,7 @@ import type { LocalClient } from '../local-client.ts'
 import { toTimestamp } from '../metadata.ts'
 import { equal, isObject, type KubeObject } from '../object.ts'
 import { getObject, listObjects } from '../objects.ts'
+import { bareError } from '../status.ts'
 import type { Controller, OnError } from './controller.ts'
 import { createWorker } from './worker.ts'
 
@@ -40,7 +41,7 @@ export function createCustomResources(
 ): Controller {
   /** What is served, and from which generation of its definition. */
   const serving = new Map<string, { uid: string; generation: number; group: string; plural: string }>()
-  const worker = createWorker(look, onError)
+  const worker = createWorker(look, (error, name) => onError(error, `definition ${name}`))
   let stopWatch = () => {}
 
   async function look(name: string): Promise<void> {
@@ -124,16 +125,49 @@ export function createCustomResources(
     const spec = definition.spec as DefinitionSpec
     const resource = world.registry.find(spec.group, spec.names.plural)
     if (resource !== undefined && isEstablished(status)) {
-      const left = [...listObjects(world.store, resource)]
-      const namespaces = new Set(left.filter(isNotDeleting).map(object => object.metadata.namespace ?? ''))
-      for (const namespace of namespaces) await client.removeAll({ resource, namespace })
-      if (world.store.count(resource.keyPrefix) > 0) {
+      const failures = await removeInstances(resource)
+      if (failures.length > 0) {
+        const message = `could not issue all deletes: ${failures.length === 1 ? failures[0] : `[${failures.join(', ')}]`}`
+        await tellWhatHolds(definition, status, 'InstanceDeletionFailed', message)
+        throw bareError(message)
+      }
+      const held = [...listObjects(world.store, resource)]
+      if (held.length > 0) {
+        const message = `CustomResource deletion is in progress: ${describeHeld(held)}`
+        await tellWhatHolds(definition, status, 'InstanceDeletionInProgress', message)
         worker.markLater(name, finalizerPollMs)
         return
       }
     }
     const finalizers = definition.metadata.finalizers?.filter(finalizer => finalizer !== crdFinalizer) ?? []
     await client.mergePatch({ resource: definitions, name }, { metadata: { finalizers } })
+  }
+
+  /** Answers with why some could not be deleted: what a webhook refuses in one namespace does not keep the others. */
+  async function removeInstances(resource: Resource): Promise<string[]> {
+    const left = [...listObjects(world.store, resource)].filter(isNotDeleting)
+    const failures: string[] = []
+    for (const namespace of new Set(left.map(object => object.metadata.namespace ?? ''))) {
+      try {
+        await client.removeAll({ resource, namespace })
+      } catch (error) {
+        failures.push(error instanceof Error ? error.message : String(error))
+      }
+    }
+    return failures
+  }
+
+  async function tellWhatHolds(
+    definition: KubeObject,
+    { conditions }: DefinitionStatus,
+    reason: string,
+    message: string,
+  ): Promise<void> {
+    const wanted = { type: 'Terminating', status: 'True', reason, message }
+    const told = withCondition(conditions ?? [], toTimestamp(world.now()), wanted)
+    if (equal(told, conditions)) return
+    const target = { resource: definitions, name: definition.metadata.name ?? '', subresource: 'status' }
+    await client.mergePatch(target, { status: { conditions: told } })
   }
 
   return {
@@ -161,6 +195,14 @@ function removalOf(fields: object): Record<string, null> {
 
 /** Objects with finalizers of their own take their time; nothing tells this worker when the last one is gone. */
 const finalizerPollMs = 200
+
+function describeHeld(objects: readonly KubeObject[]): string {
+  const finalizers = [...new Set(objects.flatMap(({ metadata }) => metadata.finalizers ?? []))].sort()
+  const by = finalizers.length === 0 ? '' : `, held by ${finalizers.slice(0, finalizersNamedMax).join(', ')}`
+  return `${objects.length} ${objects.length === 1 ? 'instance remains' : 'instances remain'}${by}`
+}
+
+const finalizersNamedMax = 10
 
 function isNotDeleting(object: KubeObject): boolean {
   return !object.metadata.deletionTimestamp

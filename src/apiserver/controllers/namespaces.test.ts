@@ -9,23 +9,9 @@ import {
   namespaces,
   widgets,
 } from '../../../test/harness/objects.ts'
-import { aWorld, type World } from '../../../test/harness/world.ts'
-import { StatusError } from '../status.ts'
+import { aWorld, refuseDeletes } from '../../../test/harness/world.ts'
 
 const hold = 'example.com/hold'
-
-/** As a webhook would that refuses them, until the answer is called. */
-function refuseDeletes(world: World, plural: string, message: string): () => void {
-  const { admission } = world.server.world
-  const validate = admission.validate.bind(admission)
-  const refusing: typeof validate = request => {
-    if (request.operation === 'DELETE' && request.call.resource.plural === plural)
-      throw new StatusError(403, '', message)
-    return validate(request)
-  }
-  Object.assign(admission, { validate: refusing })
-  return () => void Object.assign(admission, { validate })
-}
 
 describe('a namespace that is deleted', () => {
   test('is emptied, then gone', async () => {
@@ -84,7 +70,7 @@ describe('a namespace that is deleted', () => {
     ok(await world.admin.create(configMaps('team'), aConfigMap('kept')))
     ok(await world.admin.create(widgets('team'), aWidget('gone')))
     const refusal = 'admission webhook "example.com" denied the request: in use'
-    const allow = refuseDeletes(world, 'configmaps', refusal)
+    const allow = refuseDeletes(world, ({ call }) => call.resource.plural === 'configmaps', refusal)
     ok(await world.admin.delete(`${namespaces}/team`))
     await world.settled()
     expect((await world.admin.get(`${widgets('team')}/gone`)).code).toBe(404)
