@@ -151,7 +151,7 @@ describe('Before Mooring takes over from the in-cluster provider', () => {
     ],
     [
       'that contradicts the choice of its claim',
-      'AddressInUse',
+      'Contradiction',
       async (world, pool) => {
         const draft = aClaim().on(pool).annotated({ 'mooring.dev/address': '10.0.1.8' })
         const claim = await world.create(draft)
