@@ -22,10 +22,10 @@ export const urlPaths: FuzzTarget = {
       if (request === undefined || !request.isResource) continue
       const { group, version, namespace, plural, name, subresource, isInNamespace } = request
       const segments = [plural, name, ...(subresource === '' ? [] : subresource.split('/'))]
-      // An empty segment between others matches nothing that is served.
+      // An empty segment matches nothing that is served; a kind called `watch` is only reached behind another `watch`.
       const whole = isInNamespace ? ['namespaces', namespace, ...segments] : segments
       const root = /^\/*api\//.test(request.path) ? ['api', version] : ['apis', group, version]
-      if ([...root, ...whole.slice(0, -1)].includes('')) continue
+      if (whole[0] === 'watch' || subresource.endsWith('/') || [...root, ...whole.slice(0, -1)].includes('')) continue
       const path = `/${[...root, ...whole].map(encodeURIComponent).join('/')}`.replace(/\/+$/, '')
       const again = unlessRefused(() => parseRequest('PUT', path), StatusError)
       must(again?.isResource === true, `${path} is a resource too`)
