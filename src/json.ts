@@ -201,8 +201,13 @@ class Parser {
     if (text === undefined) throw this.#unexpected('looking for beginning of value')
     this.#at += text.length
     const value = Number(text)
-    if (Number.isSafeInteger(value) || !integerPattern.test(text)) return value
-    return BigInt(text)
+    if (Number.isSafeInteger(value)) return value
+    if (integerPattern.test(text)) return BigInt(text)
+    // It would be stored as null, which the client did not write.
+    if (!Number.isFinite(value)) {
+      throw new JSONSyntaxError(`json: cannot unmarshal number ${text} into Go value of type float64`)
+    }
+    return value
   }
 
   #word<T extends JSONValue>(word: string, value: T): T {

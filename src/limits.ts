@@ -43,6 +43,15 @@ export const writesInFlightMax = 200
 /** What a refused client is asked to wait before it tries again. */
 export const retryAfterSeconds = 1
 
+/** What one user may have of these at once, in parts of the whole: the others are served beside a user that floods. */
+export const shareOfOneUser = 0.5
+
+/** Connections to the API; each costs some 100 KB. Go clients put all their watches on one. */
+export const connectionsMax = 5_000
+
+/** Beyond the limit so many more are told why they are refused; the rest are hung up on before TLS. */
+export const refusedConnectionsMax = 200
+
 /** HTTP/2 streams on one connection; a Go client opens another connection beyond it. */
 export const streamsPerConnectionMax = 250
 

@@ -22,6 +22,8 @@ export function readYAML(text: string): ReadYAML {
     // Done below: the reader compares every key with every other.
     uniqueKeys: false,
     lineCounter: lines,
+    // What a client writes is not a warning about this process.
+    logLevel: 'error',
     customTags: tags => tags.filter(tag => typeof tag === 'string' || !foreignTags.has(tag.tag)),
   })
   const [fault] = document.errors

@@ -48,6 +48,7 @@ test('a definition that is deleted is told of with what holds it, and installed 
   ok(await world.admin.patch(`${widgets()}/held`, { metadata: { finalizers: null } }))
   await world.pass(5_000)
   expect(kept.problems()).toEqual([])
+  expect(lines.at(-1)).toContain(`a definition was deleted and is installed again definition=${name}`)
   ok(await world.admin.create(widgets(), aWidget('new')))
   kept.stop()
 })

@@ -54,7 +54,6 @@ export async function keepDefinitions(options: KeepOptions): Promise<KeptDefinit
     if (problem === undefined) problems.delete(name)
     else problems.set(name, problem)
     if (problem !== undefined && problem !== before) log.error('a definition is missing', { definition: name, problem })
-    if (problem === undefined && before !== undefined) log.info('a definition is installed again', { definition: name })
   }
 
   async function keep(): Promise<void> {
@@ -84,7 +83,7 @@ export async function keepDefinitions(options: KeepOptions): Promise<KeptDefinit
 
 /** Answers with what is wrong; undefined when the kind is served. */
 async function settle(
-  { client, fieldManager }: KeepOptions,
+  { client, fieldManager, log }: KeepOptions,
   definition: Definition,
   isFirst: boolean,
 ): Promise<string | undefined> {
@@ -95,6 +94,8 @@ async function settle(
     const why = held === undefined || held === '' ? '' : ` (${held})`
     return `${name} is being deleted${why}: it is installed again when it is gone`
   }
+  if (found === undefined && !isFirst)
+    log.error('a definition was deleted and is installed again', { definition: name })
   // Applied, so that a newer Mooring brings its newer kinds to older data.
   const applied =
     found === undefined || isFirst

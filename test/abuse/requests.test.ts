@@ -23,6 +23,7 @@ describe('bodies', () => {
     ['a string', '"x"', 'application/json', 400],
     ['bytes that are no text', Buffer.from([0xff, 0xfe]), 'application/json', 400],
     ['a number too many', '{"apiVersion":1e999999}', 'application/json', 400],
+    ['a number too large to be kept', '{"metadata":{"name":"a"},"extra":1e999}', 'application/json', 400],
     ['lists in lists', '['.repeat(deep), 'application/json', 400],
     ['objects in objects', '{"a":'.repeat(deep), 'application/json', 400],
     [

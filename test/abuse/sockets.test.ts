@@ -4,7 +4,7 @@ import { connect as connectPlain } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { aConfigMap, configMaps } from '../harness/objects.ts'
 import { certificates } from '../harness/world.ts'
-import { aTarget, type Target } from './target.ts'
+import { aTarget, http2, type Target } from './target.ts'
 
 const limits = { reads: 400, writes: 200, watches: 6_000 }
 const N = configMaps()
@@ -142,6 +142,23 @@ describe('watches', () => {
       return socket.destroyed
     })
     for (let i = 0; i < 16; i++) await target.send('DELETE', `${N}/large-${i}`)
+  })
+})
+
+describe('more connections than the server has places for', () => {
+  test('are told so and closed, in HTTP/1 and HTTP/2, and served when there is room again', async () => {
+    const small = await aTarget({ connectionsMax: 3 })
+    try {
+      const held = await Promise.all([small.socket(), small.socket(), small.socket()])
+      const refusal = await small.raw(head('GET', '/version'))
+      expect(refusal).toMatch(/^HTTP\/1\.1 429 /)
+      expect(refusal).toContain('too many connections, please try again later')
+      expect(await http2(small, { ':method': 'GET', ':path': '/version' })).toMatchObject({ code: 429 })
+      for (const socket of held) socket.destroy()
+      for (;;) if ((await small.send('GET', '/version')).code === 200) break
+    } finally {
+      await small.close()
+    }
   })
 })
 

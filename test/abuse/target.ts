@@ -43,6 +43,7 @@ export interface Target {
 export interface TargetOptions {
   readonly timeouts?: Timeouts
   readonly inFlight?: InFlightLimits
+  readonly connectionsMax?: number
 }
 
 export async function aTarget(options: TargetOptions = {}): Promise<Target> {
@@ -65,6 +66,7 @@ export async function aTarget(options: TargetOptions = {}): Promise<Target> {
     certificate: () => kept.server(),
     ca: () => kept.ca().certificate,
     ...(options.timeouts && { timeouts: options.timeouts }),
+    ...(options.connectionsMax && { connectionsMax: options.connectionsMax }),
   })
   port = (await listener.listen('127.0.0.1', 0)).port
   await server.start()

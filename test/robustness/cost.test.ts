@@ -128,7 +128,7 @@ const shapes: Readonly<Record<string, Shape>> = {
 
 const times = 8
 /** Of squares it would be sixty-four. */
-const growthMax = 20
+const growthMax = 14
 const attemptsMax = 3
 
 describe('a write of eight times as much costs about eight times as much', () => {

@@ -98,7 +98,7 @@ async function answer(parts: HandlerParts, wire: WireRequest, answered: Answered
     answered.verb = request.verb
     answered.resource = qualified(call.resource)
     form = negotiate(header(wire, 'accept'), request.query, { views: true, protobuf: !call.served.kind.isCustom })
-    const response = await parts.inFlight.run(request, () => serve(parts.world, call, form, answered))
+    const response = await parts.inFlight.run(request, user, () => serve(parts.world, call, form, answered))
     return withWarnings(response, warnings)
   } catch (error) {
     return withWarnings(refusal(parts, wire, error, { ...form, view: undefined }), warnings)

@@ -1,7 +1,8 @@
-// How many requests may be under way at once. Requests beyond that get 429 at little cost, so that those
-// under way are served at full speed. Watches last long and have a bound of their own.
+// How many requests may be under way at once, in all and of one user. Requests beyond that get 429 at little cost, so that
+// those under way are served at full speed. Watches last long and have a bound of their own.
 
-import { readsInFlightMax, retryAfterSeconds, watchesMax, writesInFlightMax } from '../../limits.ts'
+import { readsInFlightMax, retryAfterSeconds, shareOfOneUser, watchesMax, writesInFlightMax } from '../../limits.ts'
+import { mastersGroup, type UserInfo } from '../authn/user.ts'
 import type { ResourceRequest } from '../request.ts'
 import { tooManyRequests } from '../status.ts'
 import type { WireResponse } from './wire.ts'
@@ -9,7 +10,7 @@ import type { WireResponse } from './wire.ts'
 export interface InFlight {
   /** How many there are right now. */
   readonly running: Readonly<InFlightLimits>
-  run(request: ResourceRequest, serve: () => Promise<WireResponse>): Promise<WireResponse>
+  run(request: ResourceRequest, user: UserInfo, serve: () => Promise<WireResponse>): Promise<WireResponse>
 }
 
 export interface InFlightLimits {
@@ -22,17 +23,28 @@ const defaults: InFlightLimits = { reads: readsInFlightMax, writes: writesInFlig
 
 export function createInFlight(limits: InFlightLimits = defaults): InFlight {
   const running = { reads: 0, writes: 0, watches: 0 }
+  /** By lane and user; a user without any is not in it. */
+  const ofUsers = new Map<string, number>()
 
   return {
     running,
-    async run(request, serve) {
+    async run(request, user, serve) {
       const lane = laneOf(request)
-      if (running[lane] >= limits[lane]) {
+      const key = `${lane} ${user.username}`
+      // An administrator has to get through whatever the others do, and Mooring's own desks are one.
+      const share = user.groups.includes(mastersGroup) ? limits[lane] : Math.ceil(limits[lane] * shareOfOneUser)
+      if (running[lane] >= limits[lane] || (ofUsers.get(key) ?? 0) >= share) {
         throw tooManyRequests('too many requests, please try again later', retryAfterSeconds)
       }
       const enter = () => {
         running[lane]++
-        return once(() => running[lane]--)
+        ofUsers.set(key, (ofUsers.get(key) ?? 0) + 1)
+        return once(() => {
+          running[lane]--
+          const left = (ofUsers.get(key) ?? 0) - 1
+          if (left > 0) ofUsers.set(key, left)
+          else ofUsers.delete(key)
+        })
       }
       const leave = enter()
       try {

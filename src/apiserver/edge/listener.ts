@@ -10,8 +10,16 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { bodyBytesMax, bodyMsMax, streamEndMsMax, streamsPerConnectionMax } from '../../limits.ts'
-import { type FailureStatus, internalError, timedOut, tooLarge } from '../status.ts'
+import {
+  bodyBytesMax,
+  bodyMsMax,
+  connectionsMax,
+  refusedConnectionsMax,
+  retryAfterSeconds,
+  streamEndMsMax,
+  streamsPerConnectionMax,
+} from '../../limits.ts'
+import { type FailureStatus, internalError, timedOut, tooLarge, tooManyRequests } from '../status.ts'
 import type { Handler } from './handler.ts'
 import type { StreamBody, WireResponse } from './wire.ts'
 
@@ -21,6 +29,7 @@ export interface ListenerOptions {
   /** The authority whose client certificates are asked for. */
   readonly ca: () => string
   readonly timeouts?: Timeouts
+  readonly connectionsMax?: number
 }
 
 export interface Timeouts {
@@ -40,8 +49,11 @@ export interface Listener {
 
 export function createListener(options: ListenerOptions): Listener {
   const { handler, certificate, ca, timeouts = defaultTimeouts } = options
+  const most = options.connectionsMax ?? connectionsMax
   const context = () => ({ cert: certificate().certificate, key: certificate().key, ca: ca() })
   const sockets = new Set<Socket>()
+  /** Peers whose connection is one too many: they are told so, and hung up on. */
+  const refused = new Set<string>()
   const stopping = new AbortController()
   // One listener per open stream, of which there may be many.
   setMaxListeners(0, stopping.signal)
@@ -53,15 +65,26 @@ export function createListener(options: ListenerOptions): Listener {
     rejectUnauthorized: false,
     settings: { maxConcurrentStreams: streamsPerConnectionMax },
   })
+  server.maxConnections = most + refusedConnectionsMax
   server.on('request', (request, response) => {
+    if (refused.has(peerOf(request.socket))) {
+      sendAndHangUp(request, response, tooManyConnectionsResponse)
+      response.once('finish', () => request.socket.end())
+      return
+    }
     serve({ handler, timeouts, stopping: stopping.signal }, request, response).catch(() => {
       // An error ends this one request, never the server.
       response.destroyed || response.headersSent ? request.socket.destroy() : send(request, response, faultResponse)
     })
   })
   server.on('secureConnection', (socket: TLSSocket) => {
+    const peer = peerOf(socket)
     sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
+    if (sockets.size > most) refused.add(peer)
+    socket.on('close', () => {
+      sockets.delete(socket)
+      refused.delete(peer)
+    })
     socket.on('error', () => socket.destroy())
     socket.setNoDelay(true)
   })
@@ -90,6 +113,11 @@ export function createListener(options: ListenerOptions): Listener {
         })
       }),
   }
+}
+
+/** HTTP/2 shows requests a stand-in for their socket: only the address tells which one it is. */
+function peerOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }
 
 interface Serving {
@@ -177,6 +205,9 @@ function refusal(status: FailureStatus): WireResponse {
 
 const tooLargeResponse = refusal(tooLarge(`Request entity too large: limit is ${bodyBytesMax}`).status)
 const tooSlowResponse = refusal(timedOut('request did not complete within the allotted timeout').status)
+const tooManyConnectionsResponse = refusal(
+  tooManyRequests('too many connections, please try again later', retryAfterSeconds).status,
+)
 const faultResponse = refusal(internalError('the answer could not be sent').status)
 
 const nothing = Buffer.alloc(0)
