@@ -129,6 +129,7 @@ function planOf(given: Seen): string {
 }
 
 const served = { claim: aClaim({ bound: true, finalizers: [ours], annotations: chose('10.0.0.7') }) }
+const withSubnet = (text: string) => aClaim({ annotations: { ...chose('10.0.0.7'), 'mooring.dev/subnet': text } })
 const arrived = { claim: aClaim({ annotations: chose('10.0.0.7') }) }
 const deleted = (parts: ClaimParts = {}) => ({
   claim: aClaim({ finalizers: [ours], annotations: chose('10.0.0.7'), ...parts, isDeleted: true }),
@@ -252,6 +253,17 @@ describe('a choice', () => {
       'that contradicts its IPAddress',
       seen({ ...arrived, isLive: true, report: aReport('10.0.0.8') }),
       'refuse: AddressInUse',
+    ],
+    ['beside the subnet of its pool', seen({ claim: withSubnet('24') }), 'bind to 10.0.0.7: arrive'],
+    [
+      'beside another subnet than that of its pool',
+      seen({ claim: withSubnet('16 via 10.0.0.1'), isLive: true }),
+      'refuse: RequestsConflict',
+    ],
+    [
+      'beside another subnet, where its IPAddress proves it',
+      seen({ claim: withSubnet('16 via 10.0.0.1'), report: aReport() }),
+      'bind to 10.0.0.7: arrive',
     ],
   ])('%s', (_, given, plan) => expect(planOf(given)).toBe(plan))
 
