@@ -23,6 +23,7 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['paused', 'Pauses'],
   ['hands', 'What people do by hand'],
   ['choices', 'What claims say to have'],
+  ['tenants', 'What tenants can write'],
   ['takeover', 'What comes from elsewhere'],
   ['moved', 'What goes elsewhere'],
   ['restarts', 'Crashes, restarts, late events'],
