@@ -1,6 +1,6 @@
 // The ValidatingAdmissionPolicies of the webhooks that stand in for one, and their bindings.
 
-import { ruleFor } from '../../src/admission/registration.ts'
+import { toPolicySpec } from '../../src/admission/registration.ts'
 import type { Webhook } from '../../src/admission/webhook.ts'
 
 export interface PolicyOptions {
@@ -13,20 +13,14 @@ export interface PolicyOptions {
 export function toPolicies(webhooks: readonly Webhook[], { namePrefix, labels }: PolicyOptions) {
   return webhooks.flatMap(webhook => {
     if (webhook.policy === undefined) return []
-    const { name: short, matchConditions, allowedIf, message } = webhook.policy
-    const name = `${namePrefix}${short}`
+    const name = `${namePrefix}${webhook.policy.name}`
     const apiVersion = 'admissionregistration.k8s.io/v1'
     return [
       {
         apiVersion,
         kind: 'ValidatingAdmissionPolicy',
         metadata: { name, labels },
-        spec: {
-          failurePolicy: 'Fail',
-          matchConstraints: { matchPolicy: 'Equivalent', resourceRules: [ruleFor(webhook)] },
-          matchConditions,
-          validations: [{ expression: allowedIf, message, reason: 'Forbidden' }],
-        },
+        spec: toPolicySpec(webhook, webhook.policy),
       },
       {
         apiVersion,

@@ -15,6 +15,8 @@ const standIn: Webhook = { ...validating, name: 'another.products', path: '/anot
 const webhooks = [validating, mutating, standIn]
 const options = { address: { kind: 'url', base: 'https://127.0.0.1:9443', caBundle: '' } } as const
 
+const noPolicies = { policies: [], bindings: [] }
+
 type Configuration = ReturnType<typeof toValidatingConfiguration>
 type Registered = Configuration['webhooks'][number]
 
@@ -23,6 +25,7 @@ const stored = (change: (webhook: Registered) => object = webhook => webhook) =>
   return {
     validating: [{ ...rest, webhooks: list.map(change) }],
     mutating: [toMutatingConfiguration(webhooks, options)],
+    ...noPolicies,
   }
 }
 
@@ -38,7 +41,7 @@ describe('a registration', () => {
       expect((await admin.create(`${group}/${plural}`, object)).code).toBe(201)
       both.push((await admin.get(`${group}/${plural}/${object.metadata.name}`)).body)
     }
-    const found = driftOf(webhooks, { validating: both.slice(0, 1), mutating: both.slice(1) })
+    const found = driftOf(webhooks, { validating: both.slice(0, 1), mutating: both.slice(1), ...noPolicies })
     expect([...found]).toEqual([
       [validating.name, undefined],
       [mutating.name, undefined],
@@ -62,9 +65,9 @@ describe('a registration', () => {
 
   test('that is gone, or leads elsewhere, is told', () => {
     for (const gone of [
-      { validating: [], mutating: [] },
+      { validating: [], mutating: [], ...noPolicies },
       stored(webhook => ({ ...webhook, clientConfig: { url: 'https://127.0.0.1:9443/elsewhere' } })),
-      { validating: [{ webhooks: 'no list' }, 7], mutating: [undefined] },
+      { validating: [{ webhooks: 'no list' }, 7], mutating: [undefined], policies: [7], bindings: [{}] },
     ]) {
       expect(driftOf(webhooks, gone).get(validating.name)).toBe('is not registered')
     }

@@ -3,17 +3,18 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../api/shape.ts'
-import { toMutatingConfiguration, toValidatingConfiguration } from './registration.ts'
-import { type Fields, fieldOf } from './spec.ts'
+import { type RegisteredPolicies, wrongWithPolicy } from './policy-drift.ts'
+import { toMutatingConfiguration, toPolicySpec, toValidatingConfiguration } from './registration.ts'
+import { type Fields, fieldOf, recordIn } from './spec.ts'
 import type { Webhook } from './webhook.ts'
 
-/** Webhook configurations as they are stored. */
-export interface Registered {
+/** Webhook configurations and policies as they are stored. */
+export interface Registered extends RegisteredPolicies {
   readonly validating: readonly unknown[]
   readonly mutating: readonly unknown[]
 }
 
-/** By the name of each webhook that is to be registered: what is wrong, or undefined. */
+/** By the name of each webhook that is to be registered, or has a policy in its place: what is wrong, or undefined. */
 export function driftOf(webhooks: readonly Webhook[], registered: Registered): ReadonlyMap<string, string | undefined> {
   const options = { address: { kind: 'service', namespace: '', name: '' } } as const
   const found = new Map<string, string | undefined>()
@@ -23,6 +24,10 @@ export function driftOf(webhooks: readonly Webhook[], registered: Registered): R
   ] as const) {
     const all = stored.flatMap(webhooksIn)
     for (const webhook of wanted.webhooks) found.set(webhook.name, wrongWith(webhook, all))
+  }
+  for (const webhook of webhooks) {
+    const { name, policy } = webhook
+    if (policy !== undefined) found.set(name, wrongWithPolicy(policy, toPolicySpec(webhook, policy), registered))
   }
   return found
 }
@@ -63,9 +68,4 @@ function pathOf(webhook: Fields): string | undefined {
   const [path, url] = [fieldOf(recordIn(config, 'service'), 'path'), fieldOf(config, 'url')]
   if (typeof path === 'string') return path
   return typeof url === 'string' && URL.canParse(url) ? new URL(url).pathname : undefined
-}
-
-function recordIn(fields: Fields, key: string): Fields {
-  const value = fieldOf(fields, key)
-  return isRecord(value) ? value : {}
 }

@@ -1,6 +1,7 @@
 // The webhook configurations for the API server. Each webhook has its own failure policy. Writes to a status call no webhook.
 
 import { conversionPath } from './conversion.ts'
+import type { Policy } from './policy.ts'
 import type { Webhook } from './webhook.ts'
 
 /** Where the API server reaches us: a Service in a cluster, a URL beside the embedded server. */
@@ -78,7 +79,17 @@ function toWebhook(webhook: Webhook, address: WebhookAddress) {
   }
 }
 
-export function ruleFor({ kind, operations, versions }: Webhook) {
+/** The spec of the ValidatingAdmissionPolicy that is in the place of the webhook. */
+export function toPolicySpec(webhook: Webhook, { matchConditions, allowedIf, message }: Policy) {
+  return {
+    failurePolicy: 'Fail',
+    matchConstraints: { matchPolicy: 'Equivalent', resourceRules: [ruleFor(webhook)] },
+    matchConditions,
+    validations: [{ expression: allowedIf, message, reason: 'Forbidden' }],
+  }
+}
+
+function ruleFor({ kind, operations, versions }: Webhook) {
   const { group, version, plural, isNamespaced } = kind
   const scope = isNamespaced ? 'Namespaced' : 'Cluster'
   const apiVersions = [versions === 'all' ? '*' : version]

@@ -18,6 +18,11 @@ export function fieldOf(fields: Fields, key: string): unknown {
   return Object.hasOwn(fields, key) ? (fields[key] ?? undefined) : undefined
 }
 
+export function recordIn(fields: Fields, key: string): Fields {
+  const value = fieldOf(fields, key)
+  return isRecord(value) ? value : {}
+}
+
 /** Nothing but metadata and status differ. Such an update is never refused: what it asks for is true already. */
 export function isSameSpec(old: unknown, next: unknown): boolean {
   return isDeepStrictEqual(specOf(old), specOf(next))

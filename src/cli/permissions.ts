@@ -6,7 +6,7 @@ import { type Component, type Permission, permission } from '../controllers/comp
 import type { Desk } from '../controllers/desk.ts'
 import { officeComponent } from '../controllers/office/component.ts'
 import { leases } from '../kube/lease.ts'
-import { mutatingConfigurations, validatingConfigurations } from './webhook-configurations.ts'
+import { mutatingConfigurations, policies, policyBindings, validatingConfigurations } from './webhook-configurations.ts'
 
 /** The lease that candidates compete for. */
 export const leaseName = 'mooring-controller'
@@ -25,9 +25,9 @@ const diagnosticsPermissions: readonly Permission[] = [
 const registrationPermissions: readonly Permission[] = [
   {
     ...permission(
-      [validatingConfigurations, mutatingConfigurations],
+      [validatingConfigurations, mutatingConfigurations, policies, policyBindings],
       ['list'],
-      'a registration of webhooks that was changed or removed is not noticed',
+      'a registration of webhooks, or an admission policy, that was changed or removed is not noticed',
     ),
     isNeeded: false,
   },

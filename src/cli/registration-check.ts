@@ -1,4 +1,4 @@
-// The controller looks, now and then, whether its webhooks are still registered as it brings them. It changes nothing: an
+// The controller looks, now and then, whether its webhooks and policies are still registered as it brings them. It changes nothing: an
 // administrator may have good reasons. It says so in its log, at `/readyz` and in a metric.
 
 import { driftOf } from '../admission/drift.ts'
@@ -7,7 +7,7 @@ import type { Client } from '../kube/client.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { mutatingConfigurations, validatingConfigurations } from './webhook-configurations.ts'
+import { mutatingConfigurations, policies, policyBindings, validatingConfigurations } from './webhook-configurations.ts'
 
 export interface RegistrationCheckOptions {
   readonly client: Pick<Client, 'list'>
@@ -24,10 +24,10 @@ export interface RegistrationCheck {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** Two small lists. The first look comes when an installation has had time to register what it brings. */
+/** Four small lists. The first look comes when an installation has had time to register what it brings. */
 const lookMs = 60_000
 
-const advice = 'apply the webhook configurations of this version again'
+const advice = 'apply the webhook configurations and admission policies of this version again'
 
 export function createRegistrationCheck(options: RegistrationCheckOptions): RegistrationCheck {
   const { client, webhooks, clock, log, metrics } = options
@@ -36,7 +36,7 @@ export function createRegistrationCheck(options: RegistrationCheckOptions): Regi
     [...drift].flatMap(([name, wrong]) => (wrong === undefined ? [] : [`webhook ${name} ${wrong}`]))
   metrics.gauge(
     'mooring_webhook_registered',
-    '1 for a webhook that is registered as this version brings it, 0 for one that is not.',
+    '1 for a webhook, or the policy in its place, that is as this version brings it, 0 for one that is not.',
     () => ({
       labels: ['webhook'],
       samples: [...drift].map(([name, wrong]) => [[name], Number(wrong === undefined)]),
@@ -44,12 +44,12 @@ export function createRegistrationCheck(options: RegistrationCheckOptions): Regi
   )
 
   async function look(): Promise<void> {
-    const [validating, mutating] = [
-      await client.list(validatingConfigurations),
-      await client.list(mutatingConfigurations),
-    ]
+    const { items: validating } = await client.list(validatingConfigurations)
+    const { items: mutating } = await client.list(mutatingConfigurations)
+    const { items: judged } = await client.list(policies)
+    const { items: bindings } = await client.list(policyBindings)
     const before = problems().join()
-    drift = driftOf(webhooks, { validating: validating.items, mutating: mutating.items })
+    drift = driftOf(webhooks, { validating, mutating, policies: judged, bindings })
     const now = problems()
     if (now.join() === before) return
     if (now.length === 0) log.info('webhooks are registered again as this version brings them')

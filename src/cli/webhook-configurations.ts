@@ -1,4 +1,4 @@
-// The kinds in which webhooks are registered.
+// The kinds in which webhooks are registered, and the policies that are in the place of some.
 
 import { defineKind, type KubeObject } from '../kube/object.ts'
 
@@ -11,3 +11,7 @@ export const validatingConfigurations = configurations(
 )
 
 export const mutatingConfigurations = configurations('MutatingWebhookConfiguration', 'mutatingwebhookconfigurations')
+
+export const policies = configurations('ValidatingAdmissionPolicy', 'validatingadmissionpolicies')
+
+export const policyBindings = configurations('ValidatingAdmissionPolicyBinding', 'validatingadmissionpolicybindings')

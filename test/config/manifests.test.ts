@@ -159,6 +159,8 @@ describe('permissions', () => {
         'subjectaccessreviews',
         'validatingwebhookconfigurations',
         'mutatingwebhookconfigurations',
+        'validatingadmissionpolicies',
+        'validatingadmissionpolicybindings',
       ]),
     )
   })
