@@ -4,6 +4,7 @@ import { X509Certificate } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { rulesOf } from '../../scripts/config/rules.ts'
+import { driftOf } from '../../src/admission/drift.ts'
 import { deskNames } from '../../src/cli/desks.ts'
 import { permissionSets } from '../../src/cli/permissions.ts'
 import { componentsOf } from '../../src/controllers/assemble.ts'
@@ -188,12 +189,21 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
     const registered = webhooks.filter(({ isStandIn }) => !isStandIn)
     expectSame('number of registrations', registered.length + 2, bundles.length)
     expectSame('authorities', [authority], [...new Set(bundles)])
-    const policies = webhooks.flatMap(({ policy }) => policy?.name ?? []).map(name => `mooring-${name}`)
-    const names = '{range .items[*]}{.metadata.name} {.spec.policyName}{.spec.failurePolicy}{"\\n"}{end}'
-    const judged = 'validatingadmissionpolicies,validatingadmissionpolicybindings'
-    const made = await mustRun('kubectl', [...kubectl, 'get', judged, '-o', `jsonpath=${names}`])
-    const wanted = policies.flatMap(name => [`${name} Fail`, `${name} ${name}`])
-    expectSame('policies', wanted.toSorted(), made.trim().split('\n').toSorted())
+  })
+
+  await it('what helm installed is what the controller looks for each minute, webhooks and policies', async () => {
+    const kinds = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations', 'validatingadmissionpolicies']
+    const lists: unknown[][] = []
+    for (const kind of [...kinds, 'validatingadmissionpolicybindings']) {
+      const text = await mustRun('kubectl', [...kubectl, 'get', kind, '-o', 'json'])
+      lists.push((JSON.parse(text) as { items: unknown[] }).items)
+    }
+    const [validating = [], mutating = [], policies = [], bindings = []] = lists
+    const webhooks = componentsOf(desks, deskNames).flatMap(component => component.webhooks)
+    const drift = driftOf(webhooks, { validating, mutating, policies, bindings })
+    const wrong = [...drift].flatMap(([name, why]) => (why === undefined ? [] : [`${name} ${why}`]))
+    expectSame('what is wrong', [], wrong)
+    expectSame('number of policies', webhooks.filter(({ policy }) => policy !== undefined).length, policies.length)
   })
 
   await it('helm upgrade keeps the certificate', async () => {
