@@ -1,0 +1,45 @@
+// What very many claims of one namespace cost another. Counted in claims that come first, not in time: on a busy machine all is
+// slow.
+
+import { describe, expect, test } from 'vitest'
+import { aClaim, aClusterAddressPool } from './builders.ts'
+import { aServedClaim, isServed } from './promises.ts'
+import { aWorld, type Stored, type World } from './world.ts'
+
+const flood = 300
+/** Claims that are worked on at once: so many may be done by the time that the one which began beside them is. */
+const atOnce = 64
+
+/** How many claims of a namespace something was done about before anything was done about this one. Every write is logged. */
+function countBefore({ desk }: World, { metadata }: Stored, namespace: string): number {
+  const own = desk.log.findIndex(line => line.claim === metadata.name && line.namespace === metadata.namespace)
+  expect(own).toBeGreaterThanOrEqual(0)
+  const before = desk.log.slice(0, own).filter(line => line.namespace === namespace)
+  return new Set(before.map(({ claim }) => claim)).size
+}
+
+describe('A namespace that makes very many claims at once', () => {
+  test.each([
+    ['on the same pool', true],
+    ['on pools that do not exist, each on another', false],
+  ])('%s, holds up the claim of another by few of its own', async (_, isSame) => {
+    const world = await aWorld()
+    const pool = await world.create(aClusterAddressPool().withAddresses('10.16.0.0/22').withPrefix(22))
+    await aServedClaim(world, aClaim().on(pool))
+    const crowded = await world.anotherNamespace()
+    await world.desk.stop()
+    const claims = Array.from({ length: flood }, () => {
+      const claim = aClaim().in(crowded)
+      return claim.on(isSame ? pool : aClusterAddressPool())
+    })
+    for (let at = 0; at < flood; at += 50) {
+      await Promise.all(claims.slice(at, at + 50).map(claim => world.create(claim)))
+    }
+    // Ages are told in seconds.
+    await world.pass(1_100)
+    const late = await world.create(aClaim().on(pool))
+    await world.desk.start()
+    await isServed(world, late)
+    expect(countBefore(world, late, crowded)).toBeLessThanOrEqual(2 * atOnce)
+  })
+})
