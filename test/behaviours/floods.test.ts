@@ -3,7 +3,8 @@
 
 import { describe, expect, test } from 'vitest'
 import { aClaim, aClusterAddressPool } from './builders.ts'
-import { aServedClaim, isServed } from './promises.ts'
+import { events } from './kinds.ts'
+import { aServedClaim, eventsAbout, isServed, saysWhy } from './promises.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
 const flood = 300
@@ -41,5 +42,21 @@ describe('A namespace that makes very many claims at once', () => {
     await world.desk.start()
     await isServed(world, late)
     expect(countBefore(world, late, crowded)).toBeLessThanOrEqual(2 * atOnce)
+  })
+
+  test('gets an answer to each of them in its condition, but not as many events', async () => {
+    const world = await aWorld()
+    const crowded = await world.anotherNamespace()
+    const claims = Array.from({ length: 160 }, () => aClaim().in(crowded).on(aClusterAddressPool()))
+    await Promise.all(claims.map(claim => world.create(claim)))
+    for (const claim of claims) await saysWhy(world, claim, 'PoolNotReady', 'does not exist')
+    await world.eventually(() => expect(world.desk.metrics()).toMatch(/mooring_events_dropped_total\{.*capi"\} [1-9]/))
+    const recorded = (await world.list(events)).filter(({ metadata }) => metadata.namespace === crowded)
+    expect(recorded.length).toBeGreaterThan(0)
+    expect(recorded.length).toBeLessThan(claims.length)
+    const lines = world.desk.log.filter(({ msg }) => msg === 'events were dropped')
+    expect(lines[0]).toMatchObject({ controller: 'mooring.dev/capi', namespace: crowded })
+    const late = await world.create(aClaim().on(aClusterAddressPool()))
+    await world.eventually(async () => expect(await eventsAbout(world, late.metadata.uid ?? '')).toHaveLength(1))
   })
 })
