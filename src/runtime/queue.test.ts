@@ -140,7 +140,7 @@ describe('a queue', () => {
       void queue.stop()
       return delay
     }
-    const [few, many] = [await delayBehind(100), await delayBehind(1_000)]
+    const [few, many] = [await delayBehind(200), await delayBehind(2_000)]
     expect(many).toBeLessThanOrEqual(2)
     expect(many / few).toBeLessThanOrEqual(1)
   })

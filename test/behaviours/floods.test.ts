@@ -2,21 +2,31 @@
 // slow.
 
 import { describe, expect, test } from 'vitest'
-import { aClaim, aClusterAddressPool } from './builders.ts'
+import { aClaim, aClusterAddressPool, anAddressPool } from './builders.ts'
 import { events } from './kinds.ts'
-import { aServedClaim, eventsAbout, isServed, saysWhy } from './promises.ts'
+import { aServedClaim, eventsAbout, holdsOf, isGone, isServed, readyOf, saysWhy } from './promises.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
-const flood = 300
+const flood = 200
 /** Claims that are worked on at once: so many may be done by the time that the one which began beside them is. */
 const atOnce = 64
+/** The same of pools. */
+const poolsAtOnce = 8
 
 /** How many claims of a namespace something was done about before anything was done about this one. Every write is logged. */
-function countBefore({ desk }: World, { metadata }: Stored, namespace: string): number {
+function countBefore({ desk }: World, { metadata }: Pick<Stored, 'metadata'>, namespace: string): number {
   const own = desk.log.findIndex(line => line.claim === metadata.name && line.namespace === metadata.namespace)
   expect(own).toBeGreaterThanOrEqual(0)
   const before = desk.log.slice(0, own).filter(line => line.namespace === namespace)
   return new Set(before.map(({ claim }) => claim)).size
+}
+
+/** Another hold like this one, of a claim that never was. */
+function aStray(hold: Stored, address: string, namespace: string, name: string): Stored {
+  const { uid: _, resourceVersion: __, ...metadata } = hold.metadata
+  const [was, is] = [hold.spec.address, address].map(text => text.replaceAll('.', '-'))
+  const spec = { ...hold.spec, address, claimRef: { ...hold.spec.claimRef, namespace, name, uid: name } }
+  return { ...hold, metadata: { ...metadata, name: metadata.name?.replace(was, is) ?? '' }, spec }
 }
 
 describe('A namespace that makes very many claims at once', () => {
@@ -58,5 +68,46 @@ describe('A namespace that makes very many claims at once', () => {
     expect(lines[0]).toMatchObject({ controller: 'mooring.dev/capi', namespace: crowded })
     const late = await world.create(aClaim().on(aClusterAddressPool()))
     await world.eventually(async () => expect(await eventsAbout(world, late.metadata.uid ?? '')).toHaveLength(1))
+  })
+})
+
+describe('A namespace that leaves very many holds behind', () => {
+  test('holds up the one that another left by few of its own', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aClusterAddressPool().withAddresses('10.16.0.0/22').withPrefix(22))
+    await aServedClaim(world, aClaim().on(pool))
+    const [hold] = (await holdsOf(world, pool)) as [Stored]
+    const crowded = await world.anotherNamespace()
+    await world.desk.stop()
+    const strays = Array.from({ length: flood }, (_, i) =>
+      aStray(hold, `10.16.${1 + (i >> 8)}.${i & 255}`, crowded, `gone-${i}`),
+    )
+    for (let at = 0; at < flood; at += 50) {
+      await Promise.all(strays.slice(at, at + 50).map(stray => world.create(stray)))
+    }
+    // A list comes in the order of names.
+    const late = await world.create(aStray(hold, '10.16.3.250', world.home, 'gone'))
+    await world.desk.start()
+    await isGone(world, late)
+    const own = { metadata: { namespace: world.home, name: 'gone' } }
+    expect(countBefore(world, own, crowded)).toBeLessThanOrEqual(2 * atOnce)
+  })
+})
+
+describe('A namespace that makes very many pools at once', () => {
+  test('holds up the pool of another by few of its own', async () => {
+    const world = await aWorld()
+    const crowded = await world.anotherNamespace()
+    await world.desk.stop()
+    const pools = Array.from({ length: 80 }, () => anAddressPool().in(crowded))
+    await Promise.all(pools.map(pool => world.create(pool)))
+    const late = await world.create(anAddressPool().named('zz-late'))
+    const since = world.desk.writes.length
+    await world.desk.start()
+    await world.eventually(async () => expect(readyOf(await world.get(late))?.status).toBe('True'))
+    const writes = world.desk.writes.slice(since)
+    const own = writes.findIndex(write => write.includes(`/namespaces/${world.home}/addresspools/zz-late`))
+    const before = writes.slice(0, own).filter(write => write.includes(`/namespaces/${crowded}/addresspools/`))
+    expect(before.length).toBeLessThanOrEqual(2 * poolsAtOnce)
   })
 })
