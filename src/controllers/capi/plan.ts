@@ -214,7 +214,7 @@ function bindTo(seen: Seen, pool: Pool, ip: IP, isOfferAsked: boolean): Plan {
     if (isComplete(seen, pool, hold)) return { kind: 'keep' }
     return { kind: 'bind', pool, ip, by: { how: 'chosen', hold }, isOfferAsked }
   }
-  if (hold.state === 'quarantined' && isFormerHolder(seen, pool, hold))
+  if (hold.state === 'quarantined' && isFormerHolder(seen, hold))
     return { kind: 'bind', pool, ip, by: { how: 'regain', hold }, isOfferAsked }
   return { kind: 'refuse', refusal: heldByAnother(text, hold, claim), held: hold, wants: hold }
 }
@@ -223,8 +223,7 @@ function bindTo(seen: Seen, pool: Pool, ip: IP, isOfferAsked: boolean): Plan {
  * Its own uid is there where a user has edited the rest of the hold. A claim that comes back by a move brings its IPAddress,
  * which no tenant can make: its namespace may have been deleted, and made anew, meanwhile.
  */
-function isFormerHolder(seen: Seen, pool: Pool, hold: Hold): boolean {
-  const { claim, namespaceUID, report } = seen
+function isFormerHolder({ claim, namespaceUID, report }: Seen, hold: Hold): boolean {
   if (hold.claim.uid === claim.metadata.uid) return true
   const isBack = report?.metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid) === true
   const isProven = isBack && shows(report, hold) && isSamePool(report, claim)
