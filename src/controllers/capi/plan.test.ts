@@ -79,8 +79,16 @@ function aReport(address = '10.0.0.7', uid = 'u-1', poolUid = 'p-1') {
   )
 }
 
-function aHold(uid = 'u-1', state: LockState = 'held', name = 'web', ip = seven): Hold {
-  const claim = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'IPAddressClaim', namespace: 'lab', name, uid }
+function aHold(uid = 'u-1', state: LockState = 'held', name = 'web', ip = seven, namespaceUID?: string): Hold {
+  const ofNamespace = namespaceUID === undefined ? {} : { namespaceUID }
+  const claim = {
+    apiGroup: 'ipam.cluster.x-k8s.io',
+    kind: 'IPAddressClaim',
+    namespace: 'lab',
+    name,
+    uid,
+    ...ofNamespace,
+  }
   const object = toHoldObject({ space: aPool().space, ip, bits: 32, pool: identity, claim, owner: undefined }, '')
   const metadata = { ...object.metadata, finalizers: [holdFinalizer] }
   return orThrow(parseHold({ ...object, metadata, status: { ...object.status, state } }))
@@ -193,6 +201,16 @@ describe('what remembers the address of a claim decides', () => {
     ['it arrives with a choice', seen(arrived), 'bind to 10.0.0.7: arrive'],
     ['only a hold remembers', seen({ held: aHold() }), 'bind to 10.0.0.7: found'],
     ['its hold rests', seen({ ...served, held: aHold('u-0', 'quarantined') }), 'bind to 10.0.0.7: regain'],
+    [
+      'it rests for a claim of its name in an earlier namespace of the name',
+      seen({ ...served, held: aHold('u-0', 'quarantined', 'web', seven, 'n-0') }),
+      'refuse: AddressQuarantined',
+    ],
+    [
+      'the same, and a move brought its IPAddress',
+      seen({ ...served, report: aReport(), held: aHold('u-0', 'quarantined', 'web', seven, 'n-0') }),
+      'bind to 10.0.0.7: regain',
+    ],
     ['another claim holds it', seen({ ...served, held: aHold('u-2', 'held', 'other') }), 'refuse: AddressInUse'],
     [
       'it rests for another claim',

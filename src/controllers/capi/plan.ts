@@ -219,10 +219,15 @@ function bindTo(seen: Seen, pool: Pool, ip: IP, isOfferAsked: boolean): Plan {
   return { kind: 'refuse', refusal: heldByAnother(text, hold, claim), held: hold, wants: hold }
 }
 
-/** Its own uid is there where a user has edited the rest of the hold. */
-function isFormerHolder({ claim, namespaceUID }: Seen, hold: Hold): boolean {
+/**
+ * Its own uid is there where a user has edited the rest of the hold. A claim that comes back by a move brings its IPAddress,
+ * which no tenant can make: its namespace may have been deleted, and made anew, meanwhile.
+ */
+function isFormerHolder({ claim, namespaceUID, report }: Seen, hold: Hold): boolean {
   if (hold.claim.uid === claim.metadata.uid) return true
-  return wasLeftBy(hold, claimReference(claim, namespaceUID), ownerOf(claim))
+  const isBack = report?.metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid) === true
+  const isProven = isBack && shows(report, hold) && isSamePool(report, claim)
+  return wasLeftBy(hold, claimReference(claim, isProven ? hold.claim.namespaceUID : namespaceUID), ownerOf(claim))
 }
 
 /** Of an address that it asked for and another claim has, the refusal says what its author may know. */
