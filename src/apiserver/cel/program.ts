@@ -49,7 +49,7 @@ export function compileProgram(source: string, environment: Environment): Progra
   })
   const { valid, type, error } = parsed.check()
   if (!valid) throw explain(error, source, environment)
-  const current: { meter: Meter } = { meter: new Meter(0) }
+  const current: Run = { meter: new Meter(0), failure: undefined }
   visit(tree, node => charge(node, current))
 
   return {
@@ -124,7 +124,16 @@ function checkTarget(checker: Checker, target: Tree, scope: Scope, whole: Tree):
 
 const binaryOperators: ReadonlySet<string> = new Set(['==', '!=', 'in', '+', '<', '<=', '>', '>='])
 
-function charge(node: Tree, current: { meter: Meter }): void {
+interface Run {
+  meter: Meter
+  /** What was thrown last: on its way up it passes many nodes, and is paid for once. */
+  failure: unknown
+}
+
+/** An error that a loop goes on after costs some twenty microseconds, as much as this many steps. */
+const failureCost = 100
+
+function charge(node: Tree, current: Run): void {
   const { alternate, macro, evaluate } = node.meta
   const { handle } = node
   if (handle !== undefined && (node.op === 'call' || node.op === 'rcall')) {
@@ -141,9 +150,17 @@ function charge(node: Tree, current: { meter: Meter }): void {
   }
   node.evaluate = (evaluator, self, scope) => {
     current.meter.spend(1)
-    if (alternate !== undefined) return alternate.evaluate(evaluator, alternate, scope)
-    if (macro !== undefined) return macro.evaluate(evaluator, macro, scope)
-    return evaluate(evaluator, self, scope)
+    try {
+      if (alternate !== undefined) return alternate.evaluate(evaluator, alternate, scope)
+      if (macro !== undefined) return macro.evaluate(evaluator, macro, scope)
+      return evaluate(evaluator, self, scope)
+    } catch (error) {
+      if (error !== current.failure) {
+        current.failure = error
+        current.meter.spend(failureCost)
+      }
+      throw error
+    }
   }
 }
 
