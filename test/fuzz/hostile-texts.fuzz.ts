@@ -12,7 +12,6 @@ import { recordHandsOff } from '../../src/controllers/capi/status.ts'
 import type { CapiWorld } from '../../src/controllers/capi/world.ts'
 import { noteIn } from '../../src/controllers/office/journal.ts'
 import { countDecisions, measureWaiting } from '../../src/controllers/office/metrics.ts'
-import type { Waiting } from '../../src/controllers/office/waiting.ts'
 import { toIPText } from '../../src/ip/address.ts'
 import { isMalformed } from '../../src/ip/malformed.ts'
 import { choose, keysOfKept, whyNotForClaim } from '../../src/ipam/choose.ts'
@@ -107,9 +106,7 @@ function tell(seen: Seen): void {
     recordHandsOff(world as unknown as CapiWorld, claim, identity, plan.why)
     for (const { note: sentence } of events) mustBeReadable(sentence)
   }
-  measureWaiting(metrics, {
-    all: () => [{ desk: 'capi', pool: identity, reason: 'PoolNotFound' }],
-  } as unknown as Waiting)
+  measureWaiting(metrics, { all: () => [{ desk: 'capi', pool: identity, reason: 'PoolNotFound' }] })
   for (const line of lines) {
     mustBeReadable(line)
     must(line.indexOf('\n') === line.length - 1, 'a line of the log is one line')

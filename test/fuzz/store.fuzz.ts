@@ -1,8 +1,7 @@
 // The data file after damage that knows its pages: flipped bytes, pages that were lost, written to another place, written
-// only in part, or left as they were before. The store holds exactly what it held, or refuses.
+// only in part, or left as they were before. The store holds all that it held, or refuses.
 
 import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,11 +18,13 @@ interface Bench {
   /** The file as it is, and as it was some writes ago. */
   readonly bytes: Buffer
   readonly before: Buffer
-  readonly truth: string
+  /** What it held: also before old changes were let go, which is the last thing that was done and may be undone. */
+  readonly truths: readonly string[]
 }
 
 let benchReady: Promise<Bench> | undefined
 let child: ChildProcess | undefined
+let answer = (_verdict: string) => {}
 
 async function prepare(): Promise<Bench> {
   const root = await mkdtemp(join(tmpdir(), 'mooring-fuzz-store-'))
@@ -36,24 +37,34 @@ async function prepare(): Promise<Bench> {
   const before = await readFile(file)
   const second = await openStore(original)
   for (let at = 0; at < 20; at++) await second.update(`/keys/${at}`, second.get(`/keys/${at}`)?.revision ?? 0, value)
-  await second.compact(30)
   await second.close()
+  await cp(original, join(root, 'uncompacted'), { recursive: true })
+  const third = await openStore(original)
+  await third.compact(30)
+  await third.close()
   const bytes = await readFile(file)
   await cp(original, join(root, 'whole'), { recursive: true })
-  return { root, original, bytes, before, truth: await judge(join(root, 'whole')) }
+  const truths = [await judge(join(root, 'uncompacted')), await judge(join(root, 'whole'))]
+  return { root, original, bytes, before, truths }
 }
 
-/** A crash of the process that opens it is an answer too: the next one gets another process. */
-async function judge(dir: string): Promise<string> {
-  child ??= fork(childFile, { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
-  const asked = child
-  asked.send(dir)
-  const verdict = await Promise.race([
-    once(asked, 'message').then(([text]) => String(text)),
-    once(asked, 'exit').then(([code, signal]) => `crashed ${signal ?? code}`),
-  ])
-  if (verdict.startsWith('crashed')) child = undefined
-  return verdict
+/** A crash of the process that opens it is an answer too: the next question goes to another process. */
+function judge(dir: string): Promise<string> {
+  return new Promise(resolve => {
+    answer = resolve
+    child ??= start()
+    child.send(dir)
+  })
+}
+
+function start(): ChildProcess {
+  const started = fork(childFile, { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+  started.on('message', text => answer(String(text)))
+  started.on('exit', (code, signal) => {
+    child = undefined
+    answer(`crashed ${signal ?? code}`)
+  })
+  return started
 }
 
 /** Five bytes are one damage: what, in which page, and where or from which other page. */
@@ -71,7 +82,7 @@ function damage(bytes: Buffer, before: Buffer, plan: Buffer): Buffer {
         file[place] = (file[place] ?? 0) ^ (byte || 1)
         break
       case 1:
-        file.fill(0, to * pageBytes, (to + 1) * pageBytes)
+        file.fill(0, to * pageBytes, Math.min((to + 1) * pageBytes, file.length))
         break
       case 2:
         pageOf(bytes, from).copy(file, to * pageBytes)
@@ -105,14 +116,22 @@ export const storeFiles: FuzzTarget = {
   ],
   async run(input) {
     benchReady ??= prepare()
-    const { root, original, bytes, before, truth } = await benchReady
-    must(truth.startsWith('opened '), truth)
+    const { root, original, bytes, before, truths } = await benchReady
+    must(
+      truths.every(truth => truth.startsWith('opened ')),
+      String(truths),
+    )
     const copy = join(root, 'copy')
     await rm(copy, { recursive: true, force: true })
     await cp(original, copy, { recursive: true })
     await writeFile(join(copy, 'mooring.mdb'), damage(bytes, before, input))
-    const verdict = await judge(copy)
-    must(verdict === truth || verdict.startsWith('refused DamagedStoreError'), `it holds what it held: ${verdict}`)
+    const first = await judge(copy)
+    // A process that has opened a thousand damaged files may be at its end by itself: a fresh one is asked.
+    const verdict = first.startsWith('crashed') ? await judge(copy) : first
+    must(
+      truths.includes(verdict) || verdict.startsWith('refused DamagedStoreError'),
+      `it holds what it held: ${verdict}`,
+    )
   },
   async end() {
     child?.kill()

@@ -13,7 +13,7 @@ import type { Decider, Decision, Entry } from './journal.ts'
 import { pools } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
 import type { Sources } from './sources.ts'
-import type { Waiting } from './waiting.ts'
+import type { Sleeper } from './waiting.ts'
 
 export interface DeskMetrics {
   /** A desk serves claims of this kind: its counters are there from now on, at zero. */
@@ -140,8 +140,10 @@ export function measurePools(metrics: Metrics, sources: Pick<Sources, 'all'>, le
   )
 }
 
+type Waits = Pick<Sleeper, 'desk' | 'pool' | 'reason'>
+
 /** Of all desks. */
-export function measureWaiting(metrics: Metrics, waiting: Pick<Waiting, 'all'>): void {
+export function measureWaiting(metrics: Metrics, waiting: { all(): Iterable<Waits> }): void {
   const labels = ['desk', ...poolLabels, 'reason']
   metrics.gauge('mooring_claims_waiting', 'Claims that have no address, and why.', () => {
     const counts = new Map<string, { readonly labels: readonly string[]; count: number }>()
