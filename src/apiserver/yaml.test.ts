@@ -61,7 +61,7 @@ describe('YAML', () => {
     ['.nan', 'NaN'],
     ['1e999', '+Inf'],
     ['9'.repeat(400), '+Inf'],
-  ])('%s is refused: JSON has no form for it, and it would be stored as null', (text, shown) => {
+  ])('%.20s is refused: JSON has no form for it, and it would be stored as null', (text, shown) => {
     expect(() => readYAML(`a: ${text}`)).toThrow(`json: unsupported value: ${shown}`)
   })
 

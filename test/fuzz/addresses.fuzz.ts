@@ -14,7 +14,7 @@ interface Slow {
 }
 
 /** Without a zone. */
-export function slowIP(text: string): Slow | undefined {
+function slowIP(text: string): Slow | undefined {
   if (isIPv4(text)) return { family: 4, value: slow4(text) }
   if (!isIPv6(text) || text.includes('%')) return undefined
   const dotted = text.slice(text.lastIndexOf(':') + 1)
@@ -39,7 +39,7 @@ function slowCIDR(text: string): Range | undefined {
 }
 
 /** Of the three ways to write an entry; a zone behind an IPv6 address is dropped, except in a CIDR. */
-export function slowEntry(text: string): Range | undefined {
+function slowEntry(text: string): Range | undefined {
   if (!text.includes('-') && text.includes('/')) return slowCIDR(text)
   const cut = text.indexOf('-')
   const ends = (cut === -1 ? [text] : [text.slice(0, cut), text.slice(cut + 1)]).map(slowZoned)

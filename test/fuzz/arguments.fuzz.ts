@@ -47,7 +47,7 @@ function orRefused<T>(act: () => T): T | undefined {
     return act()
   } catch (error) {
     if (error instanceof CommanderError) return undefined
-    must(error instanceof Failure, `refused with a sentence: ${error}`)
+    must(error instanceof Failure, `refused with a sentence: ${String(error)}`)
     const { exitCode, message, advice } = error as Failure
     must(exitCode === exitCodes.usage && message !== '' && advice !== '', 'and with an advice')
     return undefined

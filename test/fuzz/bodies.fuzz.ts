@@ -50,7 +50,10 @@ function read(text: string): JSONValue | undefined {
   try {
     return readYAML(text).value
   } catch (error) {
-    must(error instanceof Error && !(error instanceof RangeError || error instanceof TypeError), `refused: ${error}`)
+    must(
+      error instanceof Error && !(error instanceof RangeError || error instanceof TypeError),
+      `refused: ${String(error)}`,
+    )
     return undefined
   }
 }

@@ -16,7 +16,7 @@ async function convert(objects: readonly unknown[], version: string): Promise<re
     conversions: poolConversions,
     onError: error => errors.push(error),
   })
-  must(errors.length === 0, `no conversion fails: ${errors}`)
+  must(errors.length === 0, `no conversion fails: ${errors.map(String).join()}`)
   const { response } = parseJSON(answer).value as unknown as { response: Response }
   must(response.uid === 'u', 'the uid comes back')
   if (response.result.status !== 'Success') {

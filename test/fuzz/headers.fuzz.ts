@@ -74,7 +74,7 @@ export const headers: FuzzTarget = {
     const answer = await api.send('PUT', '/api/v1/namespaces/one/configmaps/one-1', { body })
     must(answer.code < 500, answer.text)
     mustBeSendable(answer.headers)
-    must(api.faults.length === 0, `no fault of the server: ${api.faults.splice(0)}`)
+    must(api.faults.length === 0, `no fault of the server: ${api.faults.splice(0).map(String).join()}`)
   },
   async end() {
     ;(await starting)?.stop()

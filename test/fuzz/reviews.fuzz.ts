@@ -58,7 +58,7 @@ async function check(webhook: Webhook<typeof facts>, body: string): Promise<void
   must(typeof allowed === 'boolean' && allowed === (status === undefined), 'a no has a reason, a yes has none')
   must(allowed !== true || isReadable(review, webhook) || isOfSubresource(review), 'what cannot be read is refused')
   must(patch === undefined || webhook.type === 'mutating', 'only a mutating webhook changes anything')
-  must(errors.length === 0, `no webhook fails: ${errors}`)
+  must(errors.length === 0, `no webhook fails: ${errors.map(String).join()}`)
   const causes: { message: string }[] = status?.details?.causes ?? []
   for (const sentence of [...warnings, ...causes.map(({ message }) => message), status?.message ?? '']) {
     mustBeReadable(sentence)

@@ -43,7 +43,7 @@ export const fieldSelectors: FuzzTarget = {
     try {
       selector = parseFieldSelector(text, pods)
     } catch (error) {
-      must(error instanceof StatusError && error.status.code === 400, `refused with 400: ${error}`)
+      must(error instanceof StatusError && error.status.code === 400, `refused with 400: ${String(error)}`)
       return mustBeReadable(String(error))
     }
     for (const object of objects) {

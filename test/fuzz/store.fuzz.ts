@@ -59,7 +59,7 @@ function judge(dir: string): Promise<string> {
 
 function start(): ChildProcess {
   const started = fork(childFile, { execArgv: ['--import', 'tsx'], stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
-  started.on('message', text => answer(String(text)))
+  started.on('message', (text: string) => answer(text))
   started.on('exit', (code, signal) => {
     child = undefined
     answer(`crashed ${signal ?? code}`)

@@ -28,7 +28,7 @@ async function readInPieces(bytes: Uint8Array, lengths: readonly number[]): Prom
     }
     return { events, fault: undefined }
   } catch (error) {
-    must(error instanceof ApiError, `a stream that cannot be read is refused as one: ${error}`)
+    must(error instanceof ApiError, `a stream that cannot be read is refused as one: ${String(error)}`)
     return { events, fault: (error as ApiError).reason }
   }
 }
