@@ -26,6 +26,7 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['takeover', 'What comes from elsewhere'],
   ['moved', 'What goes elsewhere'],
   ['restarts', 'Crashes, restarts, late events'],
+  ['floods', 'Floods'],
   ['versions', 'Older and later kinds'],
   ['webhooks', 'Webhooks'],
   ['watched', 'Being watched'],

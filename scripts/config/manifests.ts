@@ -2,7 +2,6 @@
 // from the permissions, webhook configurations from the webhooks, definitions from `config/crd`. Nothing of it is kept twice.
 
 import { Document, isMap, stringify, type YAMLSeq } from 'yaml'
-import { toPolicies } from '../../src/admission/policy.ts'
 import {
   toMutatingConfiguration,
   toValidatingConfiguration,
@@ -16,6 +15,7 @@ import type { PermissionScope } from '../../src/controllers/component.ts'
 import type { Desk } from '../../src/controllers/desk.ts'
 import { desks } from '../../src/controllers/desks.ts'
 import { officeComponent } from '../../src/controllers/office/component.ts'
+import { toPolicies } from './policies.ts'
 import { RuleReasons, rulesOf } from './rules.ts'
 
 export interface InstallOptions {

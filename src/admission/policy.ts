@@ -3,7 +3,6 @@
 
 import type { VersionedKind } from '../api/object.ts'
 import type { MatchCondition } from './match-conditions.ts'
-import { ruleFor } from './registration.ts'
 import type { Operation, Webhook } from './webhook.ts'
 
 export interface Policy {
@@ -36,39 +35,4 @@ export function standInFor(policy: Policy): Webhook {
     policy,
     answer: () => ({ kind: 'denied', message, warnings: [] }),
   }
-}
-
-export interface PolicyOptions {
-  /** Names begin with it. */
-  readonly namePrefix: string
-  readonly labels: Readonly<Record<string, string>>
-}
-
-/** Each policy, and the binding that puts it into force in every namespace. */
-export function toPolicies(webhooks: readonly Webhook[], { namePrefix, labels }: PolicyOptions) {
-  return webhooks.flatMap(webhook => {
-    if (webhook.policy === undefined) return []
-    const { name: short, matchConditions, allowedIf, message } = webhook.policy
-    const name = `${namePrefix}${short}`
-    const apiVersion = 'admissionregistration.k8s.io/v1'
-    return [
-      {
-        apiVersion,
-        kind: 'ValidatingAdmissionPolicy',
-        metadata: { name, labels },
-        spec: {
-          failurePolicy: 'Fail',
-          matchConstraints: { matchPolicy: 'Equivalent', resourceRules: [ruleFor(webhook)] },
-          matchConditions,
-          validations: [{ expression: allowedIf, message, reason: 'Forbidden' }],
-        },
-      },
-      {
-        apiVersion,
-        kind: 'ValidatingAdmissionPolicyBinding',
-        metadata: { name, labels },
-        spec: { policyName: name, validationActions: ['Deny'] },
-      },
-    ]
-  })
 }

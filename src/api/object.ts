@@ -160,6 +160,11 @@ export function identityKey({ apiGroup, kind, namespace, name }: Identity): stri
   return key
 }
 
+/** The namespace in such a key; empty for a cluster-scoped object. */
+export function namespaceOfIdentityKey(key: string): string {
+  return key.slice(key.indexOf('/') + 1, Math.max(key.indexOf('/') + 1, key.lastIndexOf('/')))
+}
+
 let lastKey: { readonly of: Identity; readonly key: string } = {
   of: { apiGroup: '', kind: '', namespace: '', name: '' },
   key: './',

@@ -74,7 +74,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
   }
   const wanted = definitionsOf(components).map(definition => withConversion(definition, conversions, address))
-  const kept = await keepDefinitions({ client, wanted, fieldManager: name, clock, log })
+  const kept = await keepDefinitions({ client, wanted, fieldManager: name, clock, random, log })
   await installRoles(client, components)
   // Before the first pass: what an earlier run registered leads to a port that is closed by now.
   const webhooks = sets.flatMap(({ webhooks }) => webhooks)
@@ -86,7 +86,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     complete: () => kept.complete(),
     renew: () => server.renew({ ...certificates.server(), clientCA: certificates.ca().certificate }),
     async stop() {
-      kept.stop()
+      await kept.stop()
       await assembled.stop('shutdown')
       await server.stop()
     },

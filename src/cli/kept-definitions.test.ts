@@ -30,7 +30,11 @@ async function aServer() {
   const lines: string[] = []
   const log = createLog({ write: line => lines.push(line), now: () => 0, level: 'error', form: 'text' })
   const wanted = [aWidgetDefinition() as unknown as Definition]
-  return { world, lines, keep: () => keepDefinitions({ client, wanted, fieldManager: 'mooring', clock, log }) }
+  return {
+    world,
+    lines,
+    keep: () => keepDefinitions({ client, wanted, fieldManager: 'mooring', clock, random: () => 0, log }),
+  }
 }
 
 test('a definition that is deleted is told of with what holds it, and installed again when it is gone', async () => {
@@ -50,13 +54,13 @@ test('a definition that is deleted is told of with what holds it, and installed 
   expect(kept.problems()).toEqual([])
   expect(lines.at(-1)).toContain(`a definition was deleted and is installed again definition=${name}`)
   ok(await world.admin.create(widgets(), aWidget('new')))
-  kept.stop()
+  await kept.stop()
 })
 
 test('a definition that is being deleted at the start is a problem until it is installed again', async () => {
   const { world, keep } = await aServer()
   const before = await keep()
-  before.stop()
+  await before.stop()
   ok(await world.admin.create(widgets(), aWidget('held', {}, { finalizers: [hold] })))
   ok(await world.admin.delete(`${definitions}/${name}`))
   await world.settled()
@@ -72,5 +76,5 @@ test('a definition that is being deleted at the start is a problem until it is i
   await world.pass(10_000)
   expect(isComplete).toBe(true)
   ok(await world.admin.create(widgets(), aWidget('new')))
-  kept.stop()
+  await kept.stop()
 })

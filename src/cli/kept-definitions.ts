@@ -7,9 +7,14 @@
 //   being deleted          nothing                           yes, with what holds it
 //   there                  applied once, at the start        no
 
+import { Cache } from '../kube/cache.ts'
 import type { Client } from '../kube/client.ts'
-import { defineKind } from '../kube/object.ts'
-import { type Clock, pause } from '../runtime/clock.ts'
+import { defineKind, type KubeObject } from '../kube/object.ts'
+import { Reflector } from '../kube/reflector.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { WorkQueue } from '../runtime/queue.ts'
+import type { Random } from '../runtime/random.ts'
+import { Waiters } from '../runtime/waiters.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Definition } from './definitions.ts'
 
@@ -18,7 +23,7 @@ export interface KeptDefinitions {
   problems(): string[]
   /** Resolves when there is no problem, now or later. */
   complete(): Promise<void>
-  stop(): void
+  stop(): Promise<void>
 }
 
 export interface KeepOptions {
@@ -26,6 +31,7 @@ export interface KeepOptions {
   readonly wanted: readonly Definition[]
   readonly fieldManager: string
   readonly clock: Clock
+  readonly random: Random
   readonly log: Log
 }
 
@@ -37,47 +43,56 @@ const definitions = defineKind<Definition>({
   namespaced: false,
 })
 
-/** A kind that is gone stops the desks: it is noticed soon. */
-const lookEveryMs = 2_000
-
 /** Resolves when every definition is served that is not being deleted. */
 export async function keepDefinitions(options: KeepOptions): Promise<KeptDefinitions> {
-  const { wanted, clock, log } = options
-  const stopping = new AbortController()
+  const { client, clock, random, log } = options
+  const wanted = new Map(options.wanted.map(definition => [definition.metadata.name ?? '', definition]))
   const problems = new Map<string, string>()
-  let waiting: (() => void)[] = []
+  const completion = new Waiters()
 
-  async function look(definition: Definition, isFirst: boolean): Promise<void> {
-    const name = definition.metadata.name ?? ''
+  async function look(name: string, definition: Definition, isFirst: boolean): Promise<void> {
     const problem = await settle(options, definition, isFirst)
     const before = problems.get(name)
     if (problem === undefined) problems.delete(name)
     else problems.set(name, problem)
     if (problem !== undefined && problem !== before) log.error('a definition is missing', { definition: name, problem })
+    if (problems.size === 0) completion.resolve()
   }
 
-  async function keep(): Promise<void> {
-    for (;;) {
-      await pause(clock, lookEveryMs, stopping.signal)
-      if (stopping.signal.aborted) return
+  for (const [name, definition] of wanted) await look(name, definition, true)
+  const queue = new WorkQueue({
+    clock,
+    random,
+    concurrency: 1,
+    async run(name) {
+      const definition = wanted.get(name)
       try {
-        for (const definition of wanted) await look(definition, false)
+        if (definition !== undefined) await look(name, definition, false)
+        return { kind: 'done' }
       } catch (error) {
-        // The server is stopping, or refuses for once: the next look tells.
-        if (!stopping.signal.aborted) log.error('a definition could not be kept', { error: describeError(error) })
+        log.error('a definition could not be kept', { definition: name, error: describeError(error) })
+        return { kind: 'retry' }
       }
-      if (problems.size > 0) continue
-      for (const resolve of waiting) resolve()
-      waiting = []
-    }
-  }
-
-  for (const definition of wanted) await look(definition, true)
-  void keep()
+    },
+  })
+  // A change is only noticed here; what has become of a definition is asked of the API server.
+  const cache = new Cache<KubeObject>({
+    keep: ({ metadata: { name = '', uid = '', resourceVersion = '' } }) => ({
+      metadata: { name, uid, resourceVersion },
+    }),
+  })
+  cache.subscribe(({ key }) => {
+    if (wanted.has(key)) queue.mark(key)
+  })
+  const reflector = new Reflector<KubeObject>({ kind: definitions, cache, client, clock, random, log })
+  reflector.start()
+  queue.start()
   return {
     problems: () => [...problems.values()],
-    complete: () => (problems.size === 0 ? Promise.resolve() : new Promise(resolve => void waiting.push(resolve))),
-    stop: () => stopping.abort(),
+    complete: () => completion.until(problems.size === 0),
+    async stop() {
+      await Promise.all([reflector.stop('shutdown'), queue.stop()])
+    },
   }
 }
 

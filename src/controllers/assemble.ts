@@ -7,6 +7,7 @@ import type { Cache } from '../kube/cache.ts'
 import type { Client } from '../kube/client.ts'
 import type { Discovery } from '../kube/discovery.ts'
 import { createRecorder, type Recorder } from '../kube/events.ts'
+import { measureEvents } from '../kube/metrics.ts'
 import type { Kind, KubeObject } from '../kube/object.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { Domain, WaitFor } from '../runtime/domain.ts'
@@ -61,8 +62,10 @@ export function assemble(options: AssembleOptions): Assembled {
   const { client, discovery, clock, random, log, instance, metrics, scope = everything, admitted } = options
   const manager = new Manager({ clock, random, log, metrics, ...(admitted && { admitted }) })
   const recorders: Recorder[] = []
+  const eventMetrics = metrics && measureEvents(metrics)
   const recorderOf = (component: string): Recorder => {
-    const recorder = createRecorder({ client, clock, random, log, controller: `mooring.dev/${component}`, instance })
+    const controller = `mooring.dev/${component}`
+    const recorder = createRecorder({ client, clock, random, log, controller, instance, metrics: eventMetrics })
     recorders.push(recorder)
     return recorder
   }

@@ -1,22 +1,43 @@
 import { describe, expect, test } from 'vitest'
 import { seededRandom } from '../../test/harness/seeded-random.ts'
-import { silentLog } from '../../test/harness/silent-log.ts'
 import { ToyObjects } from '../../test/harness/toy-client.ts'
 import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
+import { createLog } from '../telemetry/log.ts'
 import { ApiError } from './api-error.ts'
 import { createRecorder, type EventInput, type EventObject } from './events.ts'
 
 function aRecorder() {
   const [server, clock] = [new ToyObjects(), new VirtualClock()]
+  const lines: { msg: string; count?: number; why?: string; namespace?: string }[] = []
+  const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
+  let dropped = 0
   const recorder = createRecorder({
     client: server.client,
     clock,
     random: seededRandom(1),
-    log: silentLog,
+    log,
     controller: 'mooring.dev/capi',
     instance: 'mooring-0',
+    metrics: {
+      begin: () => {},
+      dropped: () => {
+        dropped++
+      },
+    },
   })
-  return { server, clock, recorder, stored: () => [...server.objects.values()] as EventObject[] }
+  const about = (name: string, namespace = 'lab'): EventInput => {
+    const metadata = { ...bound.about.metadata, name, namespace, uid: `${namespace}/${name}` }
+    return { ...bound, about: { ...bound.about, metadata } }
+  }
+  return {
+    server,
+    clock,
+    recorder,
+    lines,
+    dropped: () => dropped,
+    about,
+    stored: () => [...server.objects.values()] as EventObject[],
+  }
 }
 
 const bound: EventInput = {
@@ -101,6 +122,60 @@ describe('a recorder', () => {
     expect(stored()).toHaveLength(27)
   })
 
+  test('limits the events of one namespace, however many objects it has, and not those of others', async () => {
+    const { recorder, stored, clock, about, dropped } = aRecorder()
+    const storedOf = (namespace: string) => stored().filter(({ metadata }) => metadata.namespace === namespace).length
+    const [flood, others] = [5_000, 20]
+    for (let i = 0; i < flood; i++) recorder.event(about(`claim-${i}`))
+    for (let i = 0; i < others; i++) recorder.event(about(`claim-${i}`, 'shop'))
+    await recorder.flushed()
+    expect([storedOf('lab'), storedOf('shop'), dropped()]).toEqual([100, others, flood - 100])
+    await clock.advance(10_000)
+    for (let i = 0; i < flood; i++) recorder.event(about(`later-${i}`))
+    await recorder.flushed()
+    expect(storedOf('lab')).toBe(110)
+  })
+
+  test('limits the counts of events that happen again, and sends them with the next', async () => {
+    const { recorder, stored, clock, about, server, dropped } = aRecorder()
+    const all = Array.from({ length: 100 }, (_, i) => about(`claim-${i}`))
+    for (const input of all) recorder.event(input)
+    await recorder.flushed()
+    let requests = 0
+    server.weather = moment => {
+      if (moment === 'before') requests++
+      return Promise.resolve()
+    }
+    for (let round = 0; round < 10; round++) {
+      await clock.advance(31_000)
+      for (const input of all) recorder.event(input)
+      await recorder.flushed()
+    }
+    expect(requests).toBe(310)
+    expect(Math.max(...stored().map(({ series }) => series?.count ?? 1))).toBeGreaterThan(8)
+    expect(dropped()).toBe(0)
+  })
+
+  test('limits the events of all namespaces together', async () => {
+    const { recorder, stored, about } = aRecorder()
+    for (let i = 0; i < 5_000; i++) recorder.event(about(`claim-${i}`, `ns-${i % 1_000}`))
+    await recorder.flushed()
+    expect(stored()).toHaveLength(500)
+  })
+
+  test('logs what it dropped once a minute', async () => {
+    const { recorder, clock, lines, about } = aRecorder()
+    for (let second = 0; second < 150; second++) {
+      for (let i = 0; i < 10; i++) recorder.event(about(`claim-${second}-${i}`))
+      await clock.advance(1_000)
+    }
+    await recorder.flushed()
+    expect(lines.map(({ msg, namespace }) => [msg, namespace])).toEqual(Array(3).fill(['events were dropped', 'lab']))
+    const counts = lines.map(({ count = 0 }) => count)
+    expect(counts[0]).toBe(1)
+    expect(counts.slice(1).every(count => count > 500)).toBe(true)
+  })
+
   test('never fails or holds up its caller, and gives up after a while', async () => {
     const { recorder, server, clock, stored } = aRecorder()
     let requests = 0
@@ -119,23 +194,21 @@ describe('a recorder', () => {
   })
 
   test('keeps a bounded number of events for a server that does not answer', async () => {
-    const { recorder, server } = aRecorder()
+    const { recorder, server, clock, about, dropped } = aRecorder()
     let open = () => {}
     server.weather = () =>
       new Promise(resolve => {
         open = resolve
       })
-    for (let i = 0; i < 5_000; i++) {
-      recorder.event({
-        ...bound,
-        about: { ...bound.about, metadata: { name: `c-${i}`, namespace: 'lab', uid: `u-${i}` } },
-      })
+    for (let i = 0; i < 3_000; i++) {
+      recorder.event(about(`c-${i}`, `ns-${i % 100}`))
       if (i === 0) await settle()
+      else if (i % 20 === 0) await clock.advance(1_000)
     }
     server.weather = () => Promise.resolve()
     open()
     await recorder.flushed()
-    expect(server.objects.size).toBe(1_001)
+    expect([server.objects.size, dropped()]).toEqual([1_001, 1_999])
   })
 
   test('stops at once', async () => {

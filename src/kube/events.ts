@@ -1,12 +1,15 @@
 // Kubernetes events for the owner of an object. Recording is best effort and holds up no pass: `event` only notes what
 // happened; events are sent behind it, one at a time. The same event again is one event with a count. What is kept is
-// bounded: one object gets only so many different events, and while the API server does not answer the oldest are dropped.
+// bounded: one object, one namespace and all together get only so many, and while the API server does not answer the oldest are
+// dropped. A dropped event is counted and no more: what an object has to say is in its condition.
 
+import { Buckets } from '../runtime/buckets.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { isApiError } from './api-error.ts'
 import type { Client } from './client.ts'
+import type { EventMetrics } from './metrics.ts'
 import { defineKind, type KubeObject, type ObjectRef } from './object.ts'
 import { toMicroTime } from './timestamp.ts'
 
@@ -57,6 +60,7 @@ export interface RecorderOptions {
   readonly controller: string
   /** The reporting instance: which process of it. */
   readonly instance: string
+  readonly metrics?: EventMetrics | undefined
 }
 
 /** Different events remembered, to be counted when they happen again. */
@@ -68,8 +72,13 @@ const seriesMs = 6 * 60_000
 /** A running count is sent at most this often. */
 const seriesPeriodMs = 30_000
 /** Different events about one object: so many at once, then one more for every so much time. */
-const eventsPerObjectMax = 25
-const eventRefillMs = 60_000
+const perObject = { atOnce: 25, refillMs: 60_000, rememberedMax }
+/** Events, and counts of events, about objects of one namespace: a tenant cannot fill the storage of the API server with them. */
+const perNamespace = { atOnce: 100, refillMs: 1_000, rememberedMax }
+/** The same of all namespaces together: a tenant may have many. */
+const inAll = { atOnce: 500, refillMs: 50, rememberedMax: 1 }
+/** What is dropped is logged at most this often. */
+const droppedLogMs = 60_000
 const triesMax = 3
 /** The API server's limit for `note`. */
 const noteBytesMax = 1024
@@ -85,17 +94,20 @@ interface Recorded {
 }
 
 export function createRecorder(options: RecorderOptions): Recorder {
-  const { client, clock, random, log, controller, instance } = options
+  const { client, clock, random, log, controller, instance, metrics } = options
   const recorded = new Map<string, Recorded>()
-  const budgets = new Map<string, { left: number; atMs: number }>()
+  const [objects, namespaces, all] = [new Buckets(perObject), new Buckets(perNamespace), new Buckets(inAll)]
+  const dropped = { count: 0, loggedMs: Number.NEGATIVE_INFINITY }
   const pending = new Map<string, Recorded>()
   const abort = new AbortController()
   let sending: Promise<void> | undefined
+  metrics?.begin(controller)
 
   function event(input: EventInput): void {
     if (abort.signal.aborted) return
     const key = JSON.stringify([input.about.metadata.uid, input.type, input.reason, input.action, input.note])
     const nowMs = clock.monotonicMs()
+    const { uid = '', namespace = '' } = input.about.metadata
     const before = recorded.get(key)
     if (before !== undefined && nowMs - before.lastMs < seriesMs) {
       recorded.delete(key)
@@ -103,12 +115,15 @@ export function createRecorder(options: RecorderOptions): Recorder {
       before.count++
       before.lastMs = nowMs
       before.lastTime = toMicroTime(clock.now())
-      if (nowMs - before.sentMs >= seriesPeriodMs) enqueue(key, before)
+      // Over the budget it is not lost: the next count includes it.
+      if (nowMs - before.sentMs >= seriesPeriodMs && take(namespace, nowMs)) enqueue(key, before)
       return
     }
-    if (!isWithinBudget(input.about.metadata.uid ?? '', nowMs)) return
+    if (!objects.has(uid, nowMs)) return drop(input, 'over the budget of its object')
+    if (!take(namespace, nowMs)) return drop(input, 'over the budget of its namespace, or of all')
+    objects.take(uid, nowMs)
     const fresh: Recorded = {
-      ref: { namespace: input.about.metadata.namespace || 'default', name: eventName(input.about, random) },
+      ref: { namespace: namespace || 'default', name: eventName(input.about, random) },
       input,
       count: 1,
       lastMs: nowMs,
@@ -121,19 +136,28 @@ export function createRecorder(options: RecorderOptions): Recorder {
     enqueue(key, fresh)
   }
 
-  function isWithinBudget(uid: string, nowMs: number): boolean {
-    const budget = budgets.get(uid) ?? { left: eventsPerObjectMax, atMs: nowMs }
-    const refilled = Math.min(eventsPerObjectMax, budget.left + (nowMs - budget.atMs) / eventRefillMs)
-    const isAllowed = refilled >= 1
-    budgets.delete(uid)
-    budgets.set(uid, { left: isAllowed ? refilled - 1 : refilled, atMs: nowMs })
-    forgetOldest(budgets, rememberedMax)
-    return isAllowed
+  function take(namespace: string, nowMs: number): boolean {
+    if (!namespaces.has(namespace, nowMs) || !all.has('', nowMs)) return false
+    namespaces.take(namespace, nowMs)
+    all.take('', nowMs)
+    return true
+  }
+
+  function drop({ about, reason }: EventInput, why: string): void {
+    metrics?.dropped(controller)
+    dropped.count++
+    const nowMs = clock.monotonicMs()
+    if (nowMs - dropped.loggedMs < droppedLogMs) return
+    const { namespace, name } = about.metadata
+    // The last of them stands for all: names are as many as a tenant makes.
+    log.info('events were dropped', { controller, count: dropped.count, why, reason, namespace, name })
+    dropped.count = 0
+    dropped.loggedMs = nowMs
   }
 
   function enqueue(key: string, item: Recorded): void {
     pending.set(key, item)
-    forgetOldest(pending, pendingMax)
+    for (const { input } of forgetOldest(pending, pendingMax)) drop(input, 'the API server does not answer')
     sending ??= sendAll()
   }
 
@@ -170,7 +194,7 @@ export function createRecorder(options: RecorderOptions): Recorder {
           tries === triesMax
         ) {
           log.debug('an event could not be sent', { reason: item.input.reason, error: describeError(error) })
-          return
+          return drop(item.input, 'the API server did not take it')
         }
         await pause(clock, 1_000 * tries * (1 + random()), abort.signal)
       }
@@ -241,10 +265,13 @@ function firstOf<K, V>(map: Map<K, V>): [K, V] | undefined {
   return done === true ? undefined : value
 }
 
-/** A map remembers the order of insertion: the first entry is the one not touched for longest. */
-function forgetOldest<V>(map: Map<string, V>, sizeMax: number): void {
-  for (const key of map.keys()) {
-    if (map.size <= sizeMax) return
+/** A map remembers the order of insertion: the first entry is the one not touched for longest. Answers what is forgotten. */
+function forgetOldest<V>(map: Map<string, V>, sizeMax: number): V[] {
+  const forgotten: V[] = []
+  for (const [key, value] of map) {
+    if (map.size <= sizeMax) break
     map.delete(key)
+    forgotten.push(value)
   }
+  return forgotten
 }

@@ -1,4 +1,5 @@
-// What is counted at the seam to a Kubernetes API: requests and their answers, and how well each kind is followed.
+// What is counted at the seam to a Kubernetes API: requests and their answers, how well each kind is followed, and events that
+// were dropped.
 
 import { type Metrics, secondsBounds } from '../telemetry/metrics.ts'
 
@@ -21,6 +22,24 @@ export interface Followed {
   readonly name: string
   readonly state: string
   readonly size: number
+}
+
+export interface EventMetrics {
+  /** Events are recorded in the name of this controller, and none was dropped yet. */
+  begin(controller: string): void
+  dropped(controller: string): void
+}
+
+export function measureEvents(metrics: Metrics): EventMetrics {
+  const dropped = metrics.counter(
+    'mooring_events_dropped_total',
+    'Events that were not recorded: over the budget of their object or namespace, or not taken by the API server.',
+    ['reporting_controller'],
+  )
+  return {
+    begin: controller => dropped.startAtZero(controller),
+    dropped: controller => dropped.add(controller),
+  }
 }
 
 export function measureClient(metrics: Metrics): ClientMetrics {

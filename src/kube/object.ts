@@ -73,6 +73,11 @@ export function keyOfRef({ name, namespace }: ObjectRef): string {
   return namespace === undefined || namespace === '' ? name : `${namespace}/${name}`
 }
 
+/** The namespace in such a key; empty where there is none. */
+export function namespaceOfKey(key: string): string {
+  return key.slice(0, Math.max(0, key.indexOf('/')))
+}
+
 /** Whether `one` is an older version than `other`. Versions are numbers beyond 2^53, printed without leading zeros. */
 export function isOlder(one: string, other: string): boolean {
   if (one.length !== other.length) return one.length < other.length

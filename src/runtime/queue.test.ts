@@ -94,11 +94,55 @@ describe('a queue', () => {
 
   test('takes groups in turn, so that a large one does not hold up a small one', async () => {
     const log = aLog()
-    const { queue } = aQueue({ run: log.run, groupOf: key => key.charAt(0) })
+    const { queue } = aQueue({ run: log.run, groupOf: key => [key.charAt(0)] })
     for (const key of ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1']) queue.mark(key)
     queue.start()
     await settle()
     expect(log.keys()).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4'])
+  })
+
+  test('takes the groups of a group within its turn, so that none gets more turns by having more of them', async () => {
+    const log = aLog()
+    const { queue } = aQueue({ run: log.run, groupOf: key => key.split('/').slice(0, -1) })
+    for (const key of ['a/p/1', 'a/p/2', 'a/q/1', 'a/r/1', 'b/p/1', 'b/p/2', 'b/q/1']) queue.mark(key)
+    queue.start()
+    await settle()
+    expect(log.keys()).toEqual(['a/p/1', 'b/p/1', 'a/q/1', 'b/q/1', 'a/r/1', 'b/p/2', 'a/p/2'])
+    expect(queue.depth).toBe(0)
+  })
+
+  test.each([
+    ['one pool', () => 'pool'],
+    ['a pool each', (number: number) => `pool-${number}`],
+  ])('begins a claim of one namespace as soon, however many another has made on %s', async (_, poolOf) => {
+    const concurrency = 64
+    /** Passes that end between the mark of the claim and the begin of its own. */
+    const delayBehind = async (flood: number) => {
+      const ends: (() => void)[] = []
+      let hasBegun = false
+      const { queue } = aQueue({
+        concurrency,
+        groupOf: key => key.split('/').slice(0, -1),
+        run: key => {
+          hasBegun ||= key.startsWith('b/')
+          return new Promise(resolve => ends.push(() => resolve(done)))
+        },
+      })
+      queue.start()
+      for (let number = 0; number < flood; number++) queue.mark(`a/${poolOf(number)}/${number}`)
+      await settle()
+      queue.mark('b/pool/1')
+      let delay = 0
+      for (; !hasBegun; delay++) {
+        ends.shift()?.()
+        await settle()
+      }
+      void queue.stop()
+      return delay
+    }
+    const [few, many] = [await delayBehind(200), await delayBehind(2_000)]
+    expect(many).toBeLessThanOrEqual(2)
+    expect(many / few).toBeLessThanOrEqual(1)
   })
 
   test('keeps the earliest of several delays', async () => {
@@ -292,7 +336,7 @@ test('any story: no key beside itself, never more than allowed at once, nothing 
       const wishes = new Map<string, number>()
       const { queue, clock } = aQueue({
         concurrency,
-        groupOf: key => key.charAt(0),
+        groupOf: key => [key.charAt(0)],
         run: key =>
           new Promise(resolve => {
             expect(running.map(one => one.key)).not.toContain(key)

@@ -10,16 +10,16 @@
 // - A key is never run twice at once; one that is marked while it runs is run again.
 // - A mark is never forgotten. Of several delays the earliest counts. What a pass itself asked for is replaced by what
 //   the next pass asks for, because that one has seen more.
-// - Keys are taken from their groups in turn, first in first out within one: a group of a million keys does not hold up
-//   a group of one.
+// - Keys are taken from their groups in turn, first in first out within one: a group of a million keys holds up a group of
+//   one by a single pass, beside those that run already (turns.ts).
 // - A key that fails waits longer each time and holds up no other; a mark from outside ends its wait.
 // - A key that is told to rest is run when its rest is over, and not before: no mark ends it.
 // - A key that was decided on an old cache has not failed: it runs again at once, and then after pauses that stay short.
 
 import { type Backoff, backoffMs } from './backoff.ts'
 import type { CancelTimer, Clock } from './clock.ts'
-import { Fifo } from './fifo.ts'
 import type { Random } from './random.ts'
+import { Turns } from './turns.ts'
 
 /** What a pass wants to happen next with its key. With `restMs`, not before so long, whatever marks the key meanwhile. */
 export type Next = Wish & { readonly restMs?: number }
@@ -46,7 +46,8 @@ export interface QueueOptions {
   readonly isSettled?: (key: string) => boolean
   /** Works on one key. It may not throw. */
   readonly run: (key: string) => Promise<Next>
-  readonly groupOf?: (key: string) => string
+  /** The group of a key, the outermost first. */
+  readonly groupOf?: (key: string) => readonly string[]
   readonly backoff?: Backoff
   readonly onWaited?: (waitedMs: number) => void
 }
@@ -92,10 +93,7 @@ export class WorkQueue {
   readonly #early = new Set<string>()
   #earlySinceMs: number | undefined
   #hasBegun = false
-  /** Groups with ready keys, in the order of their turns. */
-  readonly #groups = new Map<string, Fifo<Item>>()
-  #turns: Fifo<string> = new Fifo()
-  #ready = 0
+  #ready = new Turns<Item>()
   #running = 0
   #isStarted = false
   #isStopped = false
@@ -154,16 +152,14 @@ export class WorkQueue {
     for (const item of this.#items.values()) item.cancelTimer?.()
     this.#items.clear()
     this.#early.clear()
-    this.#groups.clear()
-    this.#turns = new Fifo()
-    this.#ready = 0
+    this.#ready = new Turns()
     if (this.#running === 0) return Promise.resolve()
     return new Promise(resolve => this.#onIdle.push(resolve))
   }
 
   /** Keys that are ready and wait for room. */
   get depth(): number {
-    return this.#ready + this.#early.size
+    return this.#ready.size + this.#early.size
   }
 
   get running(): number {
@@ -209,15 +205,7 @@ export class WorkQueue {
     if (item.state === 'ready') return
     item.state = 'ready'
     item.readySinceMs = this.#momentMs()
-    const group = this.#options.groupOf?.(item.key) ?? ''
-    let waiting = this.#groups.get(group)
-    if (waiting === undefined) {
-      waiting = new Fifo()
-      this.#groups.set(group, waiting)
-      this.#turns.push(group)
-    }
-    waiting.push(item)
-    this.#ready++
+    this.#ready.push(item, this.#options.groupOf?.(item.key) ?? [])
     this.#pumpSoon()
   }
 
@@ -254,7 +242,7 @@ export class WorkQueue {
   #pump(): void {
     this.#sortEarly()
     while (this.#isStarted && this.#running < this.#options.concurrency) {
-      const item = this.#take()
+      const item = this.#ready.shift()
       if (item === undefined) break
       this.#passesThisTurn++
       if (this.#isSettled(item.key)) this.#skip(item)
@@ -273,17 +261,6 @@ export class WorkQueue {
       this.#passesThisTurn++
       if (!this.#isSettled(key)) this.mark(key)
     }
-  }
-
-  #take(): Item | undefined {
-    const group = this.#turns.shift()
-    if (group === undefined) return undefined
-    const waiting = this.#groups.get(group)
-    const item = waiting?.shift()
-    if (waiting !== undefined && waiting.size > 0) this.#turns.push(group)
-    else this.#groups.delete(group)
-    if (item !== undefined) this.#ready--
-    return item
   }
 
   #isSettled(key: string): boolean {

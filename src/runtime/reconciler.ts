@@ -54,8 +54,11 @@ export interface ReconcilerDefinition {
   readonly isSettled?: (key: string) => boolean
   /** Keys worked on at once. */
   readonly concurrency?: number
-  /** Groups are served in turn, so that none waits for another: a pool, a namespace. Keys of one run beside each other. */
-  readonly groupOf?: (key: string) => string
+  /**
+   * Groups are served in turn, so that none waits for another: namespaces, and in each its pools. The outermost comes first.
+   * Keys of one group run beside each other.
+   */
+  readonly groupOf?: (key: string) => readonly string[]
   readonly backoff?: Backoff
   /** A pass that takes longer is aborted. */
   readonly passMsMax?: number

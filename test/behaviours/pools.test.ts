@@ -60,6 +60,21 @@ describe('An exhausted pool serves the claim that waited longest', () => {
     await isServedFirst(world, waiting, '10.0.1.8')
   })
 
+  test('of whichever namespace when addresses are released one by one, and of each when it grows', async () => {
+    const world = await aWorld()
+    const [pool, first] = await exhausted(world, aClusterAddressPool().withAddresses('10.0.1.7'))
+    const other = await world.anotherNamespace()
+    const waiting = await threeWaiting(world, pool)
+    const younger = await world.create(aClaim().in(other).on(pool))
+    await saysWhy(world, younger, 'PoolExhausted')
+    await world.delete(first)
+    await isServedFirst(world, [...waiting, younger], '10.0.1.7')
+    const [, second, third] = waiting as [Stored, Stored, Stored]
+    await world.patch(pool, { spec: { addresses: ['10.0.1.7-10.0.1.9'] } })
+    await Promise.all([isServed(world, second), isServed(world, younger)])
+    await saysWhy(world, third, 'PoolExhausted')
+  })
+
   test('when an address is no longer excluded', async () => {
     const world = await aWorld()
     const [pool] = await exhausted(world, aPool().withAddresses('10.0.1.7-10.0.1.8').without('10.0.1.8'))

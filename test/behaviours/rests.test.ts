@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { aClaim, aCluster, aClusterAddressPool, anAddressPool, aPool, type PoolDraft } from './builders.ts'
+import {
+  aClaim,
+  aCluster,
+  aClusterAddressPool,
+  anAddressFor,
+  anAddressPool,
+  aPool,
+  ownerReferenceTo,
+  type PoolDraft,
+} from './builders.ts'
 import { addressOf, aServedClaim, holdsOf, isGone, isServed, saysWhy, staysUnserved } from './promises.ts'
 import { aWorld, isInProcess, type Stored, type Thing, type World } from './world.ts'
 
@@ -163,6 +172,25 @@ describe('A namespace that is deleted and made again', () => {
     await world.eventually(async () => expect((await theHold(world, pool)).status.state).toBe('quarantined'))
     await world.create(namespace)
     await aServedClaim(world, await owned('vpn'), '10.0.1.2')
+  })
+
+  test('gets it back with a claim that a move brings there, and its IPAddress', async () => {
+    const world = await aWorld()
+    const there = await world.anotherNamespace()
+    const pool = await world.create(aClusterAddressPool().with({ quarantineSeconds: 3_000 }))
+    const draft = aClaim().named('vpn').on(pool).in(there)
+    await aServedClaim(world, draft, '10.0.1.1')
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: there } }
+    await world.delete(namespace)
+    await isGone(world, namespace, 60_000)
+    await world.eventually(async () => expect((await theHold(world, pool)).status.state).toBe('quarantined'))
+    await world.create(namespace)
+    const moved = draft.annotated({ 'mooring.dev/address': '10.0.1.1' })
+    const claim = await world.create(moved)
+    await saysWhy(world, claim, 'AllocationFailed', /^10\.0\.1\.1, which this claim asks for as its own, .* rests/)
+    const { object } = anAddressFor(moved, '10.0.1.1')
+    await world.create({ ...object, metadata: { ...object.metadata, ownerReferences: [ownerReferenceTo(claim)] } })
+    await isServed(world, draft, '10.0.1.1')
   })
 })
 

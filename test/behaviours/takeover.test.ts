@@ -24,8 +24,15 @@ async function servedByAnother(world: World, pool: Stored, draft: ClaimDraft, ad
   return claim
 }
 
-async function bareReport(world: World, pool: Stored, claim: Stored, draft: ClaimDraft, address: string) {
-  const { object } = anAddressFor(draft, address)
+async function bareReport(
+  world: World,
+  pool: Stored,
+  claim: Stored,
+  draft: ClaimDraft,
+  address: string,
+  spec: Readonly<Record<string, unknown>> = {},
+) {
+  const { object } = anAddressFor(draft, address, spec)
   const metadata = {
     ...object.metadata,
     finalizers: ['ipam.cluster.x-k8s.io/ProtectAddress'],
@@ -137,6 +144,23 @@ describe('A claim that clusterctl moves here', () => {
     await staysUnserved(world, claim, 1_000)
     await world.patch(cluster, { spec: { paused: false } })
     await isServed(world, claim, '10.0.1.44')
+  })
+})
+
+describe('A claim that clusterctl moves here, and that no paused Cluster holds up', () => {
+  test('waits for its IPAddress where its pool has another gateway by now, and keeps what that says', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const subnet = { 'mooring.dev/subnet': '24 via 10.0.1.254' }
+    const draft = aClaim()
+      .on(pool)
+      .annotated({ 'mooring.dev/address': '10.0.1.44', ...subnet })
+    const claim = await world.create(draft)
+    await saysWhy(world, claim, 'AllocationFailed', /create the IPAddress that the claim had/)
+    await bareReport(world, pool, claim, draft, '10.0.1.44', { gateway: '10.0.1.254' })
+    await isServed(world, claim, '10.0.1.44')
+    expect((await world.report(claim))?.spec.gateway).toBe('10.0.1.254')
+    expect((await world.get(claim))?.metadata.annotations).toMatchObject(subnet)
   })
 })
 

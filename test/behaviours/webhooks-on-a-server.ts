@@ -2,7 +2,7 @@
 // present test knows, and taken away by the first test that does not. A server learns of either a moment later, so both wait
 // until it has.
 
-import { toPolicies } from '../../src/admission/policy.ts'
+import { toPolicies } from '../../scripts/config/policies.ts'
 import {
   toMutatingConfiguration,
   toValidatingConfiguration,

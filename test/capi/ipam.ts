@@ -107,9 +107,15 @@ export async function untilBound(client: Client, namespace: string, count: numbe
   let bound = new Map<string, string>()
   await until(`${count} claims of ${namespace} have an address`, async () => {
     bound = await addressesOf(client, namespace)
-    return bound.size === count ? undefined : `${bound.size} have`
+    return bound.size === count ? undefined : `${bound.size} have; ${await whyNot(client, namespace, bound)}`
   })
   return bound
+}
+
+/** What the claims that have none say. */
+async function whyNot(client: Client, namespace: string, bound: ReadonlyMap<string, string>): Promise<string> {
+  const without = (await list(client, 'ipaddressclaims', namespace)).filter(({ metadata }) => !bound.has(metadata.name))
+  return without.map(({ metadata, status }) => `${metadata.name} says ${JSON.stringify(status ?? {})}`).join('; ')
 }
 
 /** `address claim-namespace/claim-name state`, in the order of addresses. */

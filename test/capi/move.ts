@@ -237,6 +237,13 @@ async function settle(client: Client): Promise<Map<string, string>> {
   }
   await untilBound(client, namespace, fillers.length + claimCount)
   for (const name of fillers) await deleteClaim(client, name)
+  // As the guide says: clusterctl finds the IPAddress of a claim without an owner by its label alone.
+  for (const { ref } of pools) {
+    for (const number of [1, 2]) {
+      const address = `${ipam}/v1beta2/namespaces/${namespace}/ipaddresses/${ref.name}-alone-${number}`
+      must(await client.merge(address, { metadata: { labels: links.alone.labels } }))
+    }
+  }
   // What an IPAddress shows is what its pool said when it was made, and stays so.
   for (const { ref } of pools.slice(0, 2)) {
     must(await client.merge(`${poolPath(ref.kind, namespace)}/${ref.name}`, { spec: { gateway: null } }))

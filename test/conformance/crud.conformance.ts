@@ -141,6 +141,27 @@ describe('create', () => {
     })
   })
 
+  conforms('passes over the namespace in the body of a cluster-scoped object', async () => {
+    const path = '/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies'
+    const name = unique('placeless')
+    const answer = await server.create(path, {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name, namespace: 'other' },
+      spec: {
+        matchConstraints: {
+          resourceRules: [
+            { apiGroups: ['none.example'], apiVersions: ['v1'], operations: ['CREATE'], resources: ['none'] },
+          ],
+        },
+        validations: [{ expression: 'true' }],
+      },
+    })
+    expect(answer.code).toBe(201)
+    expect(answer.body.metadata).not.toHaveProperty('namespace')
+    await server.delete(`${path}/${name}`)
+  })
+
   conforms('refuses a body of another kind', async () => {
     const ns = await namespace()
     const answer = await server.create(configMaps(ns), { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'one' } })

@@ -2,8 +2,10 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { answerConversionReview } from '../../src/admission/conversion.ts'
+import { parseInClusterPool } from '../../src/api/in-cluster-pool.ts'
 import { conversionDataAnnotation } from '../../src/api/names.ts'
 import { poolConversions } from '../../src/controllers/office/webhooks/conversion.ts'
+import { isMalformed } from '../../src/ip/malformed.ts'
 import { type JSONObject, parseJSON } from '../../src/json.ts'
 import { type FuzzTarget, must, mustBeReadable } from './target.ts'
 
@@ -73,7 +75,8 @@ export const conversions: FuzzTarget = {
       ['v1alpha2', 'v1alpha1'],
       ['v1alpha1', 'v1alpha2'],
     ] as const) {
-      const from = objects.filter(object => object?.apiVersion === `${group}/${back}`)
+      const isWhole = (object: unknown) => back === 'v1alpha1' || !isMalformed(parseInClusterPool(object))
+      const from = objects.filter(object => object?.apiVersion === `${group}/${back}` && isWhole(object))
       const once = await convert(from, there)
       await convert(objects, there)
       if (typeof once === 'string') continue

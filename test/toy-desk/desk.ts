@@ -14,7 +14,7 @@ import { RecentRefusals } from '../../src/controllers/office/recent-refusals.ts'
 import { onHoldsOf } from '../../src/controllers/office/views.ts'
 import { markOldestFirst } from '../../src/controllers/office/waiting.ts'
 import { isMalformed } from '../../src/ip/malformed.ts'
-import { keyOf } from '../../src/kube/object.ts'
+import { keyOf, namespaceOfKey } from '../../src/kube/object.ts'
 import type { Domain } from '../../src/runtime/domain.ts'
 import { defineReconciler } from '../../src/runtime/reconciler.ts'
 import { reconcileBerth } from './binding.ts'
@@ -68,7 +68,7 @@ function openToy(office: Office, domain: Domain, caches: Caches, seen: readonly 
         const inPass = { ...world, client: client.withPass(pass), note: noteIn(pass, metrics, about) }
         return line.during(key, () => reconcileBerth(key, scope, inPass))
       },
-      groupOf: key => networkKeyOf(caches, key),
+      groupOf: key => [namespaceOfKey(key), networkKeyOf(caches, key)],
     }),
   )
   metrics?.begin(about)

@@ -55,6 +55,8 @@ describe('a match condition', () => {
   it('pays for an error in each turn of a loop', () => {
     const items = Array.from({ length: 20_000 }, () => ({}))
     expect(() => evaluate('items.all(a, a.b == 1)', { items })).toThrow('actual cost limit exceeded')
+    expect(() => evaluate('items.all(a, a)', { items })).toThrow('actual cost limit exceeded')
+    expect(() => evaluate('items.all(a, a.b == 1 || true)', { items })).toThrow('actual cost limit exceeded')
     expect(() => evaluate('items.all(a, a.b == 1)', { items: items.slice(0, 1_000) })).toThrow('no such key: b')
   })
 })

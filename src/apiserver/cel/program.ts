@@ -130,7 +130,7 @@ interface Run {
   failure: unknown
 }
 
-/** An error that a loop goes on after costs some twenty microseconds, as much as this many steps. */
+/** To make an error takes some twenty microseconds, as many steps do; loops and `||` go on after one. */
 const failureCost = 100
 
 function charge(node: Tree, current: Run): void {
@@ -148,6 +148,7 @@ function charge(node: Tree, current: Run): void {
       return handle(left, right, ...rest)
     }
   }
+  chargeTurns(alternate?.args, current)
   node.evaluate = (evaluator, self, scope) => {
     current.meter.spend(1)
     try {
@@ -155,13 +156,31 @@ function charge(node: Tree, current: Run): void {
       if (macro !== undefined) return macro.evaluate(evaluator, macro, scope)
       return evaluate(evaluator, self, scope)
     } catch (error) {
-      if (error !== current.failure) {
-        current.failure = error
-        current.meter.spend(failureCost)
-      }
-      throw error
+      throw paidFor(error, current)
     }
   }
+}
+
+/** What a loop does in each turn is no node of the text, and fails by itself where its predicate is no bool. */
+function chargeTurns(loop: unknown, current: Run): void {
+  const step = typeof loop === 'object' && loop !== null && 'step' in loop ? loop.step : undefined
+  if (!isTree(step)) return
+  const { evaluate } = step.meta
+  step.evaluate = (evaluator, self, scope) => {
+    try {
+      return evaluate(evaluator, self, scope)
+    } catch (error) {
+      throw paidFor(error, current)
+    }
+  }
+}
+
+function paidFor(error: unknown, current: Run): unknown {
+  if (error !== current.failure) {
+    current.failure = error
+    current.meter.spend(failureCost)
+  }
+  return error
 }
 
 interface EngineError {

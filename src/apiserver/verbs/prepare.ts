@@ -33,11 +33,14 @@ function dropEmptyMetadata({ metadata }: KubeObject): void {
   }
 }
 
-/** The path decides the namespace; an object may repeat it, never contradict it. */
+/**
+ * The path decides the namespace; an object may repeat it, never contradict it. That of a cluster-scoped object is passed over:
+ * clusterctl gives one to every kind that it does not know.
+ */
 export function settleNamespace(call: Call, object: KubeObject): void {
   const expected = call.resource.namespaced ? call.request.namespace : ''
   const given = object.metadata.namespace ?? ''
-  if (given !== '' && given !== expected) {
+  if (given !== '' && expected !== '' && given !== expected) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   }
   if (expected !== '') object.metadata.namespace = expected

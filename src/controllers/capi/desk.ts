@@ -11,7 +11,7 @@
 
 import { isMalformed } from '../../ip/malformed.ts'
 import type { Change } from '../../kube/cache.ts'
-import { type KubeObject, keyOf } from '../../kube/object.ts'
+import { type KubeObject, keyOf, namespaceOfKey } from '../../kube/object.ts'
 import type { Domain } from '../../runtime/domain.ts'
 import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
 import type { Desk, DeskInView } from '../desk.ts'
@@ -66,7 +66,7 @@ function seeCapi(office: Office): DeskInView {
   }
 }
 
-/** Claims of one pool take turns with those of others; this many are worked on at once, of one pool too. */
+/** Namespaces take turns, and in each its pools; this many claims are worked on at once, of one pool too. */
 const bindingConcurrency = 64
 
 function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly SeenKind[]): void {
@@ -90,13 +90,14 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
       },
       isSettled: key => !line.has(key) && isClaimSettled(key, scope, world),
       concurrency: bindingConcurrency,
-      groupOf: key => poolKeyOf(caches.claims.get(key)),
+      groupOf: key => [namespaceOfKey(key), poolKeyOf(caches.claims.get(key))],
     }),
   )
 
   metrics?.begin(about)
   caches.claims.subscribe(change => onClaim(world, change, binding, metrics))
-  // A list comes in the order of names. The claim that was made first is served first, also by a process that has just started.
+  // A list comes in the order of names. Of each namespace the claim that was made first is served first, also by a process that
+  // has just started.
   void caches.claims.synced().then(() => {
     const known = [...caches.claims.values()]
     for (const claim of known) if (isUnserved(claim)) world.leftAlone.set(keyOf(claim), recordedBefore)

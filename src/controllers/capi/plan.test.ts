@@ -79,8 +79,16 @@ function aReport(address = '10.0.0.7', uid = 'u-1', poolUid = 'p-1') {
   )
 }
 
-function aHold(uid = 'u-1', state: LockState = 'held', name = 'web', ip = seven): Hold {
-  const claim = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'IPAddressClaim', namespace: 'lab', name, uid }
+function aHold(uid = 'u-1', state: LockState = 'held', name = 'web', ip = seven, namespaceUID?: string): Hold {
+  const ofNamespace = namespaceUID === undefined ? {} : { namespaceUID }
+  const claim = {
+    apiGroup: 'ipam.cluster.x-k8s.io',
+    kind: 'IPAddressClaim',
+    namespace: 'lab',
+    name,
+    uid,
+    ...ofNamespace,
+  }
   const object = toHoldObject({ space: aPool().space, ip, bits: 32, pool: identity, claim, owner: undefined }, '')
   const metadata = { ...object.metadata, finalizers: [holdFinalizer] }
   return orThrow(parseHold({ ...object, metadata, status: { ...object.status, state } }))
@@ -129,6 +137,7 @@ function planOf(given: Seen): string {
 }
 
 const served = { claim: aClaim({ bound: true, finalizers: [ours], annotations: chose('10.0.0.7') }) }
+const withSubnet = (text: string) => aClaim({ annotations: { ...chose('10.0.0.7'), 'mooring.dev/subnet': text } })
 const arrived = { claim: aClaim({ annotations: chose('10.0.0.7') }) }
 const deleted = (parts: ClaimParts = {}) => ({
   claim: aClaim({ finalizers: [ours], annotations: chose('10.0.0.7'), ...parts, isDeleted: true }),
@@ -192,6 +201,16 @@ describe('what remembers the address of a claim decides', () => {
     ['it arrives with a choice', seen(arrived), 'bind to 10.0.0.7: arrive'],
     ['only a hold remembers', seen({ held: aHold() }), 'bind to 10.0.0.7: found'],
     ['its hold rests', seen({ ...served, held: aHold('u-0', 'quarantined') }), 'bind to 10.0.0.7: regain'],
+    [
+      'it rests for a claim of its name in an earlier namespace of the name',
+      seen({ ...served, held: aHold('u-0', 'quarantined', 'web', seven, 'n-0') }),
+      'refuse: AddressQuarantined',
+    ],
+    [
+      'the same, and a move brought its IPAddress',
+      seen({ ...served, report: aReport(), held: aHold('u-0', 'quarantined', 'web', seven, 'n-0') }),
+      'bind to 10.0.0.7: regain',
+    ],
     ['another claim holds it', seen({ ...served, held: aHold('u-2', 'held', 'other') }), 'refuse: AddressInUse'],
     [
       'it rests for another claim',
@@ -252,6 +271,17 @@ describe('a choice', () => {
       'that contradicts its IPAddress',
       seen({ ...arrived, isLive: true, report: aReport('10.0.0.8') }),
       'refuse: AddressInUse',
+    ],
+    ['beside the subnet of its pool', seen({ claim: withSubnet('24') }), 'bind to 10.0.0.7: arrive'],
+    [
+      'beside another subnet than that of its pool',
+      seen({ claim: withSubnet('16 via 10.0.0.1'), isLive: true }),
+      'refuse: RequestsConflict',
+    ],
+    [
+      'beside another subnet, where its IPAddress proves it',
+      seen({ claim: withSubnet('16 via 10.0.0.1'), report: aReport() }),
+      'bind to 10.0.0.7: arrive',
     ],
   ])('%s', (_, given, plan) => expect(planOf(given)).toBe(plan))
 

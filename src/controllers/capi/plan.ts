@@ -11,7 +11,7 @@
 //   its pool is gone or unreadable                           refuse
 //   the space of its pool is not decided yet                 refuse; or leave it alone, if it was served
 //   it was bound and has lost its choice                     recall: ask the API server what it had
-//   its choice is not proven, and its IPAddress shows another, or it may not have it
+//   its choice is not proven, and its IPAddress shows another, or it may not have it, or it says another subnet than its pool
 //                                                            recall; then refuse. It waits for that very address
 //   something remembers its address                          keep, bind to that address, or refuse
 //   nothing does                                             choose an address of the pool, or refuse
@@ -22,6 +22,7 @@
 // The same input gives the same plan, to the desk (binding.ts) and to `mooring adopt` (src/adopt).
 
 import type { Hold } from '../../api/hold.ts'
+import { subnetOfPool, toSubnetText } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { readyCondition, releaseAddressFinalizer } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
@@ -37,6 +38,7 @@ import { hasOurFinalizer, isAdopted, isOwnOrUnowned, isSamePool, ownerOf, shows,
 import {
   heldByAnother,
   lostAddress,
+  otherSubnet,
   reportLost,
   reportShowsOther,
   severalHolds,
@@ -156,7 +158,7 @@ function decideWitnessed(seen: Seen, pool: Pool, ip: IP): Plan {
   const wrong = contradictionOf(seen, pool, ip)
   if (wrong !== undefined) return { kind: 'refuse', refusal: wrong, wants }
   if (seen.claim.choice === undefined || isProven(seen, pool, ip)) return bindTo(seen, pool, ip, false)
-  const refusal = seen.spaceRefusal ?? seen.ledger.whyNotForClaim(pool, ip)
+  const refusal = whyNotAsWish(seen, pool, ip)
   if (refusal === undefined) return bindTo(seen, pool, ip, true)
   // A cache that is late may lack the hold of a claim that is bound.
   return seen.isLive ? { kind: 'refuse', refusal, wants } : { kind: 'recall' }
@@ -167,6 +169,18 @@ function isProven({ claim, report, holds }: Seen, pool: Pool, ip: IP): boolean {
   if (holds.some(hold => hold.space === pool.space && hold.bits === pool.bits && isSameIP(hold.ip, ip))) return true
   const isOwn = report !== undefined && isOwnOrUnowned(report, claim, pool) && isSamePool(report, claim)
   return isOwn && shows(report, { ip, bits: pool.bits })
+}
+
+/**
+ * Also where the claim says that its IPAddress said otherwise than its pool does: it was moved, and its IPAddress is on its
+ * way. Made anew it would say something else, and the one that comes would be refused.
+ */
+function whyNotAsWish(seen: Seen, pool: Pool, ip: IP): Refusal | undefined {
+  const { claim, spaceRefusal, ledger } = seen
+  const refusal = spaceRefusal ?? ledger.whyNotForClaim(pool, ip)
+  if (refusal !== undefined || claim.subnet === undefined) return refusal
+  const subnet = toSubnetText(subnetOfPool(pool))
+  return claim.subnet === subnet ? undefined : otherSubnet(claim.subnet, subnet, pool.identity)
 }
 
 /** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or no claim, then a hold. */
@@ -200,15 +214,21 @@ function bindTo(seen: Seen, pool: Pool, ip: IP, isOfferAsked: boolean): Plan {
     if (isComplete(seen, pool, hold)) return { kind: 'keep' }
     return { kind: 'bind', pool, ip, by: { how: 'chosen', hold }, isOfferAsked }
   }
-  if (hold.state === 'quarantined' && isFormerHolder(seen, hold))
+  if (hold.state === 'quarantined' && isFormerHolder(seen, pool, hold))
     return { kind: 'bind', pool, ip, by: { how: 'regain', hold }, isOfferAsked }
   return { kind: 'refuse', refusal: heldByAnother(text, hold, claim), held: hold, wants: hold }
 }
 
-/** Its own uid is there where a user has edited the rest of the hold. */
-function isFormerHolder({ claim, namespaceUID }: Seen, hold: Hold): boolean {
+/**
+ * Its own uid is there where a user has edited the rest of the hold. A claim that comes back by a move brings its IPAddress,
+ * which no tenant can make: its namespace may have been deleted, and made anew, meanwhile.
+ */
+function isFormerHolder(seen: Seen, pool: Pool, hold: Hold): boolean {
+  const { claim, namespaceUID, report } = seen
   if (hold.claim.uid === claim.metadata.uid) return true
-  return wasLeftBy(hold, claimReference(claim, namespaceUID), ownerOf(claim))
+  const isBack = report?.metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid) === true
+  const isProven = isBack && shows(report, hold) && isSamePool(report, claim)
+  return wasLeftBy(hold, claimReference(claim, isProven ? hold.claim.namespaceUID : namespaceUID), ownerOf(claim))
 }
 
 /** Of an address that it asked for and another claim has, the refusal says what its author may know. */

@@ -4,10 +4,11 @@
 import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
+import type { Identity } from '../../api/object.ts'
 import { quoteUnlessIP } from '../../ip/address.ts'
 import { quoteText } from '../../ip/malformed.ts'
 import { quoteUnlessName } from '../../ip/object-name.ts'
-import { type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
+import { poolText, type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
 
 /** Of an address that the claim has, by its own word or its IPAddress. */
 export function heldByAnother(address: string, hold: Hold, claim: IPAddressClaim): Refusal {
@@ -65,6 +66,11 @@ export function unreadableChoice({ choice }: IPAddressClaim): Refusal {
     'NotAnAddress',
     `the annotation mooring.dev/address says ${quoteText(choice ?? '')}, which is no address: remove it`,
   )
+}
+
+export function otherSubnet(said: string, subnet: string, pool: Identity): Refusal {
+  const why = `the annotation mooring.dev/subnet says that the IPAddress of this claim said ${quoteText(said)}, and ${poolText(pool)} says "${subnet}"`
+  return refuse('RequestsConflict', `${why}: create the IPAddress that the claim had, or remove the annotation`)
 }
 
 export function severalHolds(): Refusal {

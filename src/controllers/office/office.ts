@@ -11,7 +11,7 @@
 // A desk adds its own: its kinds and their caches, its reconcilers, and what hold.reclaim has to ask about its claims.
 
 import { identityKey } from '../../api/object.ts'
-import { isMalformed } from '../../ip/malformed.ts'
+import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { capacityOf } from '../../ipam/capacity.ts'
 import { poolSetOf } from '../../ipam/pool-set.ts'
 import type { Cache } from '../../kube/cache.ts'
@@ -32,11 +32,13 @@ import { type ClaimKind, ClaimKinds } from './claim-kind.ts'
 import { Gateways } from './gateways.ts'
 import { isGone, type RestWorld } from './hold/quarantine.ts'
 import { isHoldSettled, reconcileHold, reconcileMACHold } from './hold/reclaim.ts'
+import type { AnyHold } from './hold/steps.ts'
 import { noteIn } from './journal.ts'
+import { readable } from './kept.ts'
 import { holds, macHolds, namespaces, pools } from './kinds.ts'
 import { Ledger } from './ledger.ts'
 import { countDecisions, type DeskMetrics, measurePools, measureWaiting } from './metrics.ts'
-import { macHoldOf } from './parsed.ts'
+import { holdOf, macHoldOf } from './parsed.ts'
 import { addPoolCapacity } from './pool/watches.ts'
 import type { Scope } from './scope.ts'
 import { Sources } from './sources.ts'
@@ -92,7 +94,7 @@ export interface SeenKind {
   neededBy(domain: Domain): void
 }
 
-/** Of holds that are looked at beside each other. */
+/** Of holds that are looked at beside each other; the namespaces of their claims take turns. */
 const reclaimConcurrency = 64
 
 export function openOffice(parts: OfficeParts): Office {
@@ -125,7 +127,8 @@ export function openOffice(parts: OfficeParts): Office {
   const addReclaim = (
     name: string,
     reconcile: typeof reconcileHold,
-    cache: Pick<Views['holds'], 'subscribe'>,
+    cache: Pick<Views['holds'], 'subscribe' | 'get'>,
+    parse: (object: object) => AnyHold | Malformed,
     isSettled: (key: string) => boolean = () => false,
   ) => {
     const reclaim = domain.addReconciler(
@@ -135,6 +138,7 @@ export function openOffice(parts: OfficeParts): Office {
           reconcile(key, { ...world, client: client.withPass(pass), note: noteIn(pass, metrics) }),
         isSettled,
         concurrency: reclaimConcurrency,
+        groupOf: key => [readable(cache.get(key), parse)?.claim.namespace ?? ''],
       }),
     )
     cache.subscribe(change => {
@@ -142,8 +146,8 @@ export function openOffice(parts: OfficeParts): Office {
     })
     return reclaim
   }
-  const reclaim = addReclaim('hold.reclaim', reconcileHold, views.holds, key => isHoldSettled(key, world))
-  const reclaimMACs = addReclaim('machold.reclaim', reconcileMACHold, views.macHolds)
+  const reclaim = addReclaim('hold.reclaim', reconcileHold, views.holds, holdOf, key => isHoldSettled(key, world))
+  const reclaimMACs = addReclaim('machold.reclaim', reconcileMACHold, views.macHolds, macHoldOf)
   sources.subscribe(({ old, new: next, isChanged }) => {
     if (!isChanged) return
     for (const space of new Set([old?.space, next?.space])) {

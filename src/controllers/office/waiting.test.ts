@@ -33,12 +33,12 @@ function aClaim(number: number, needs: Need | readonly Need[] = any, namespace =
 }
 
 /** A pool with so many free addresses, another with so many, and claims that are woken but not yet looked at. */
-function aPool({ isShared = false } = {}) {
+function aPool({ isShared = (): boolean => false } = {}) {
   const state = { free: 0, freeBeside: 0, woken: [] as string[] }
   const waiting = new Waiting({
     freeOf: key => (key === pool ? state.free : state.freeBeside),
     poolsOf: () => [pool, beside],
-    isShared: () => isShared,
+    isShared,
   })
   const line = waiting.ofDesk('toy', claim => state.woken.push(claim))
   const run = (claim: Claim, pass: () => Promise<ClaimPass>) => line.during(claim.key, pass)
@@ -219,7 +219,7 @@ describe('of claims that wait for two pools with the same addresses', () => {
   const anyBeside: Need = { kind: 'any', pool: beside }
 
   test('the oldest is woken, and the next when it has found something or nothing', async () => {
-    const { sleep, state, release, take, leave } = aPool({ isShared: true })
+    const { sleep, state, release, take, leave } = aPool({ isShared: () => true })
     const [first, second, third] = [aClaim(1, anyBeside), aClaim(2), aClaim(3, anyBeside)]
     for (const claim of [third, second, first]) await sleep(claim)
     state.freeBeside = 1
@@ -232,7 +232,7 @@ describe('of claims that wait for two pools with the same addresses', () => {
   })
 
   test('two that find nothing do not wake each other for ever', async () => {
-    const { sleep, state, release, take } = aPool({ isShared: true })
+    const { sleep, state, release, take } = aPool({ isShared: () => true })
     const claims = [aClaim(1, anyBeside), aClaim(2)]
     for (const claim of claims) await sleep(claim)
     state.freeBeside = 1
@@ -302,4 +302,47 @@ test('a change of the pool wakes every claim, oldest first; a change of a namesp
   waiting.poolChanged(pool)
   expect(take()).toEqual(claims.map(({ key }) => key))
   expect([...waiting.all()]).toHaveLength(4)
+})
+
+describe('a release is not slowed down by the thousands of claims of another namespace', () => {
+  const anAddress = (number: number) => ({ ip: orThrow(parseIP(`10.8.${number >> 8}.${number & 255}`)), bits: 32 })
+  const wishes: Readonly<Record<string, (number: number) => Need>> = {
+    'that wait for one address each': number => ({ kind: 'one', pool, block: anAddress(number) }),
+    'that wait for the same address': () => ({ kind: 'one', pool, block: anAddress(1) }),
+    'that wait for any address of another pool': () => ({ kind: 'any', pool: beside }),
+    'that wait for pools which do not exist': number => ({ kind: 'change', pool: `Pool.example/crowd/${number}` }),
+  }
+
+  test.each(Object.keys(wishes))('%s', async name => {
+    const looksAmong = async (flood: number) => {
+      const looks = { count: 0 }
+      const { waiting, sleep, release, take, leave } = aPool({
+        isShared: () => {
+          looks.count++
+          return false
+        },
+      })
+      for (let number = 0; number < flood; number++) {
+        const need = wishes[name]?.(number) as Need
+        const counted = new Proxy(need, {
+          get: (target, field) => {
+            looks.count++
+            return Reflect.get(target, field)
+          },
+        })
+        await sleep(aClaim(number, [counted], 'crowd', `cluster-${number}`))
+      }
+      const late = aClaim(5_000)
+      await sleep(late)
+      looks.count = 0
+      release('10.0.0.1')
+      expect(take()).toEqual([late.key])
+      await leave(late)
+      expect([...waiting.all()]).toHaveLength(flood)
+      return looks.count
+    }
+    const [few, many] = [await looksAmong(10), await looksAmong(2_000)]
+    expect(many).toBeLessThanOrEqual(2 * few)
+    expect(many).toBeLessThanOrEqual(10)
+  })
 })

@@ -14,12 +14,11 @@
 // behind it. Pools of one space may offer the same addresses: then their claims are one line, and the oldest of all is served.
 
 import type { Identity } from '../../api/object.ts'
-import { overlapsCIDR } from '../../ip/cidr.ts'
 import type { MACText } from '../../ip/mac.ts'
-import type { Block } from '../../ipam/space-index.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import type { Freed } from './ledger.ts'
+import { Wanted, type Wish } from './wanted.ts'
 
 export type Need = NeedKind & {
   /** Key of the pool. */
@@ -28,10 +27,8 @@ export type Need = NeedKind & {
 
 export type NeedKind =
   | { readonly kind: 'any' }
-  /** Without a block it is not known which, and any release may help. */
-  | { readonly kind: 'one'; readonly block: Block | undefined }
-  /** In the space of the pool. */
-  | { readonly kind: 'mac'; readonly mac: MACText }
+  /** One address of the pool, or one MAC of its space. */
+  | Wish
   | { readonly kind: 'quota' }
   | { readonly kind: 'change' }
 
@@ -86,18 +83,19 @@ interface Awake {
   hasBegun: boolean
 }
 
+/** Those that wait for a pool. For any address of it: see `#any`. */
 interface Sleepers {
-  readonly any: Line
-  /** For one address, or for one MAC. */
-  readonly one: Set<Sleeper>
-  /** By namespace and tenant: each has its own room. */
-  readonly quota: Map<string, Line>
+  readonly one: Wanted<Sleeper>
+  /** By namespace, and in it by tenant: each has its own room. */
+  readonly quota: Map<string, Map<string, Line>>
   readonly change: Set<Sleeper>
 }
 
 export class Waiting {
   readonly #options: WaitingOptions
   readonly #pools = new Map<string, Sleepers>()
+  /** Those that wait for any address of a pool: apart from the others, which may wait for very many pools that do not exist. */
+  readonly #any = new Map<string, Line>()
   readonly #asleep = new Map<string, Sleeper>()
   readonly #awake = new Map<string, Awake>()
   /** Claims that were woken for any address since one was freed, and found none. */
@@ -147,21 +145,21 @@ export class Waiting {
     this.#inVain.clear()
     this.#wakeForAny(pools)
     for (const other of pools) {
-      this.#wakeForOne(other, need => isHelped(need, other, block))
+      this.#wakeAll(this.#pools.get(other)?.one.helpedBy(block) ?? [])
     }
     this.#wakeForQuota(pool, namespace)
   }
 
   macFreed(space: string, mac: MACText): void {
     for (const pool of this.#options.poolsOf(space)) {
-      this.#wakeForOne(pool, need => need.kind === 'mac' && need.pool === pool && need.mac === mac)
+      this.#wakeAll(this.#pools.get(pool)?.one.helpedByMAC(mac) ?? [])
     }
   }
 
   poolChanged(pool: string): void {
-    const { any, one, quota, change } = this.#pools.get(pool) ?? emptySleepers()
-    const lines = [...quota.values()].flatMap(line => line.sleepers)
-    this.#wakeAll([...any.sleepers, ...one, ...lines, ...change])
+    const { one, quota, change } = this.#pools.get(pool) ?? emptySleepers()
+    const lines = [...quota.values()].flatMap(tenants => [...tenants.values()].flatMap(line => line.sleepers))
+    this.#wakeAll([...(this.#any.get(pool)?.sleepers ?? []), ...one.all(), ...lines, ...change])
   }
 
   namespaceChanged(namespace: string): void {
@@ -206,8 +204,8 @@ export class Waiting {
   /** Of all lines together, the oldest for which there is something. */
   #wakeForAny(pools: Iterable<string>, isPassedOver = (_: Sleeper) => false): void {
     const lines = [...pools].flatMap(pool => {
-      const { sleepers = [] } = this.#pools.get(pool)?.any ?? {}
-      return sleepers.length === 0 ? [] : [{ pool, sleepers, next: 0 }]
+      const { sleepers } = this.#any.get(pool) ?? {}
+      return sleepers === undefined ? [] : [{ pool, sleepers, next: 0 }]
     })
     const picked = new Set<Sleeper>()
     const taken = new Map<string, number>()
@@ -231,7 +229,7 @@ export class Waiting {
 
   /** The pools with a line, of which the claims of this one take too. */
   #sharing(pool: string): string[] {
-    return [...this.#pools.keys()].filter(other => other === pool || this.#options.isShared(pool, other))
+    return [...this.#any.keys()].filter(other => other === pool || this.#options.isShared(pool, other))
   }
 
   /** How many of those are counted that take from the pool, or may. */
@@ -241,21 +239,13 @@ export class Waiting {
     return sum
   }
 
-  #wakeForOne(pool: string, isMet: (need: Need) => boolean): void {
-    this.#wakeAll([...(this.#pools.get(pool)?.one ?? [])].filter(({ needs }) => needs.some(isMet)))
-  }
-
   #roomIn(pool: string): number {
     return this.#options.freeOf(pool) - this.#countShared(pool, this.#awakeForAny)
   }
 
   #wakeForQuota(pool: string, namespace: string): void {
-    const quota = this.#pools.get(pool)?.quota
-    if (quota === undefined) return
-    for (const line of [...quota.values()]) {
-      const oldest = line.sleepers[0]
-      if (oldest !== undefined && oldest.namespace === namespace) this.#wake(oldest)
-    }
+    const tenants = this.#pools.get(pool)?.quota.get(namespace)
+    for (const { sleepers } of [...(tenants?.values() ?? [])]) if (sleepers[0] !== undefined) this.#wake(sleepers[0])
   }
 
   #wake(sleeper: Sleeper): void {
@@ -283,20 +273,17 @@ export class Waiting {
   }
 
   #place(sleeper: Sleeper, need: Need): void {
+    if (need.kind === 'any') return lineIn(this.#any, need.pool).add(sleeper)
     const sleepers = this.#pools.get(need.pool) ?? emptySleepers()
     this.#pools.set(need.pool, sleepers)
     switch (need.kind) {
-      case 'any':
-        return sleepers.any.add(sleeper)
       case 'one':
       case 'mac':
-        sleepers.one.add(sleeper)
-        return
+        return sleepers.one.add(sleeper, need)
       case 'quota': {
-        const tenant = tenantOf(sleeper)
-        const line = sleepers.quota.get(tenant) ?? new Line()
-        sleepers.quota.set(tenant, line)
-        return line.add(sleeper)
+        const tenants = sleepers.quota.get(sleeper.namespace) ?? new Map<string, Line>()
+        sleepers.quota.set(sleeper.namespace, tenants)
+        return lineIn(tenants, sleeper.tenant).add(sleeper)
       }
       case 'change':
         sleepers.change.add(sleeper)
@@ -308,32 +295,45 @@ export class Waiting {
     const sleeper = this.#asleep.get(key)
     if (sleeper === undefined) return undefined
     this.#asleep.delete(key)
-    for (const { pool } of sleeper.needs) this.#takeOut(sleeper, pool)
+    for (const need of sleeper.needs) this.#takeOut(sleeper, need)
     return sleeper
   }
 
-  #takeOut(sleeper: Sleeper, pool: string): void {
-    const sleepers = this.#pools.get(pool)
+  #takeOut(sleeper: Sleeper, need: Need): void {
+    if (need.kind === 'any') return takeOutOf(this.#any, need.pool, sleeper)
+    const sleepers = this.#pools.get(need.pool)
     if (sleepers === undefined) return
-    const { any, one, quota, change } = sleepers
-    const line = quota.get(tenantOf(sleeper))
-    any.delete(sleeper)
-    one.delete(sleeper)
-    line?.delete(sleeper)
-    change.delete(sleeper)
-    if (line?.size === 0) quota.delete(tenantOf(sleeper))
-    if (any.size + one.size + quota.size + change.size === 0) this.#pools.delete(pool)
+    const { one, quota, change } = sleepers
+    switch (need.kind) {
+      case 'one':
+      case 'mac':
+        one.delete(sleeper, need)
+        break
+      case 'quota': {
+        const tenants = quota.get(sleeper.namespace) ?? new Map<string, Line>()
+        takeOutOf(tenants, sleeper.tenant, sleeper)
+        if (tenants.size === 0) quota.delete(sleeper.namespace)
+        break
+      }
+      case 'change':
+        change.delete(sleeper)
+    }
+    if (one.isEmpty && quota.size + change.size === 0) this.#pools.delete(need.pool)
   }
 }
 
-const emptySleepers = (): Sleepers => ({ any: new Line(), one: new Set(), quota: new Map(), change: new Set() })
+const emptySleepers = (): Sleepers => ({ one: new Wanted(), quota: new Map(), change: new Set() })
 
-const tenantOf = ({ namespace, tenant }: Sleeper): string => `${namespace} ${tenant}`
+function lineIn(lines: Map<string, Line>, name: string): Line {
+  const line = lines.get(name) ?? new Line()
+  lines.set(name, line)
+  return line
+}
 
-function isHelped(need: Need, pool: string, freed: Block): boolean {
-  if (need.kind !== 'one' || need.pool !== pool) return false
-  const wanted = need.block
-  return wanted === undefined || (wanted.ip.family === freed.ip.family && overlapsCIDR(wanted, freed))
+function takeOutOf(lines: Map<string, Line>, name: string, sleeper: Sleeper): void {
+  const line = lines.get(name)
+  line?.delete(sleeper)
+  if (line?.size === 0) lines.delete(name)
 }
 
 interface LineRead {

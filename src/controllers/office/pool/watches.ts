@@ -4,7 +4,7 @@
 //   a pool                        itself; with its spec, the pools that list the same addresses as it does or did
 //   a hold or showing (ledger)    the pool it was given from; every pool of its space, which another's holder takes from too
 
-import { type Identity, identityKey } from '../../../api/object.ts'
+import { type Identity, identityKey, namespaceOfIdentityKey } from '../../../api/object.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { type Change, isSpecChange } from '../../../kube/cache.ts'
 import type { KubeObject } from '../../../kube/object.ts'
@@ -35,6 +35,7 @@ export function addPoolCapacity(domain: Domain, world: PoolDesk): RunningReconci
       name: 'pool.capacity',
       reconcile: (key, pass) =>
         reconcilePool(key, { ...whole, client: client.withPass(pass), note: noteIn(pass, metrics) }),
+      groupOf: key => [namespaceOfIdentityKey(key)],
     }),
   )
   const mark = (pool: Identity) => capacity.mark(identityKey(pool))
