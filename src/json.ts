@@ -202,12 +202,12 @@ class Parser {
     this.#at += text.length
     const value = Number(text)
     if (Number.isSafeInteger(value)) return value
-    if (integerPattern.test(text)) return BigInt(text)
-    // It would be stored as null, which the client did not write.
+    // It would be stored as null, which the client did not write. Also of integers: reading and printing one of a million
+    // digits takes seconds.
     if (!Number.isFinite(value)) {
-      throw new JSONSyntaxError(`json: cannot unmarshal number ${text} into Go value of type float64`)
+      throw new JSONSyntaxError(`json: cannot unmarshal number ${shorten(text)} into Go value of type float64`)
     }
-    return value
+    return integerPattern.test(text) ? BigInt(text) : value
   }
 
   #word<T extends JSONValue>(word: string, value: T): T {
@@ -238,5 +238,8 @@ class Parser {
     return new JSONSyntaxError(`invalid character '${shown === "'" ? "\\'" : shown}' ${where}`)
   }
 }
+
+/** A message is to be read. */
+const shorten = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}...` : text)
 
 const numberPattern = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y

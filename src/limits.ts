@@ -21,6 +21,9 @@ export const yamlTokensMax = 500_000
 /** Aliases in a YAML body may repeat a node this often; more is a bomb, not a manifest. */
 export const yamlAliasesMax = 100
 
+/** Anchors and aliases of a YAML body together: to find what an alias means, the reader looks at each of them. */
+export const yamlMarksMax = 2_000
+
 /** Faults that one answer names: an answer is to be read, and a body of the largest size may have a million. */
 export const faultsNamedMax = 1_000
 

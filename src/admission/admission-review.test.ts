@@ -240,6 +240,17 @@ describe('whatever arrives', () => {
     )
   })
 
+  test('is refused without what another terminal would obey, and without all of a thousand faults', async () => {
+    const faults = Array.from({ length: 1_000 }, (_, i) => invalid(`spec.berths[${i}]`, '\u202e', 'no \u0007 berth'))
+    const warnings = ['mind \u2066']
+    const { response } = await askOf(validating({ kind: 'invalid', faults, warnings }))
+    expect(response.status?.message).toContain('spec.berths[0]: Invalid value: "\\u202e": no \\u0007 berth')
+    expect(response.status?.message).toMatch(/, and 980 more\]$/)
+    expect(response.status).toHaveProperty('details.causes.length', 20)
+    expect(response.warnings).toEqual(['mind \\u2066'])
+    expect((await askOf(validating(refused('\u202e')))).response.status?.message).toBe('\\u202e')
+  })
+
   test('is answered although it is nested without end', async () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
     const body = `{"kind":"AdmissionReview","request":{"uid":"u-1","operation":"CREATE","object":${deep}}}`

@@ -5,6 +5,7 @@
 
 import { apiVersionOf } from '../api/object.ts'
 import { isRecord } from '../api/shape.ts'
+import { showHidden } from '../json.ts'
 import { parseBody, printBody } from '../kube/body.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { failure, type Ruling, toStatus } from './ruling.ts'
@@ -113,7 +114,7 @@ function toAnswer(ruling: Ruling, { name }: WebhookRequest, { type, kind }: Webh
   return {
     allowed: status === undefined,
     ...(status && { status }),
-    ...(ruling.warnings.length > 0 && { warnings: ruling.warnings.slice(0, warningsMax) }),
+    ...(ruling.warnings.length > 0 && { warnings: ruling.warnings.slice(0, warningsMax).map(showHidden) }),
     ...(patch.length > 0 && { patchType: 'JSONPatch', patch: Buffer.from(printBody(patch)).toString('base64') }),
   }
 }

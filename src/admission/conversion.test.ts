@@ -60,6 +60,14 @@ describe('a ConversionReview', () => {
     )
   })
 
+  test('of an object whose kind is no text is refused as any other, and is no fault of ours', async () => {
+    const errors: unknown[] = []
+    const objects = [{ kind: { toString: 1 }, apiVersion: { toString: 1 } }]
+    const { result } = await convert({ desiredAPIVersion: 'sea.example/v2', objects }, errors)
+    expect(result.message).toBe('"" is not converted from "" to "sea.example/v2"')
+    expect(errors).toEqual([])
+  })
+
   test('of many objects lets other work of the process be done in between', async () => {
     const slow: Conversion = {
       ...boats,

@@ -69,18 +69,16 @@ async function convertAll(request: Fields, conversions: readonly Conversion[]): 
 function convert(object: unknown, wanted: string, conversions: readonly Conversion[]): object | Malformed {
   if (!isRecord(object)) return { malformed: 'what is to be converted is not an object' }
   if (object.apiVersion === wanted) return object
-  const { kind, apiVersion } = object
-  const conversion = conversions.find(
-    ({ group, kinds }) => kinds.includes(String(kind)) && String(apiVersion).startsWith(`${group}/`),
-  )
+  const [kind, apiVersion] = [textOf(object.kind), textOf(object.apiVersion)]
+  const conversion = conversions.find(({ group, kinds }) => kinds.includes(kind) && apiVersion.startsWith(`${group}/`))
   return conversion?.convert(object, wanted) ?? cannot(kind, apiVersion, wanted)
 }
 
-function cannot(kind: unknown, from: unknown, to: string): Malformed {
-  return {
-    malformed: `${quoteText(String(kind))} is not converted from ${quoteText(String(from))} to ${quoteText(to)}`,
-  }
+function cannot(kind: string, from: string, to: string): Malformed {
+  return { malformed: `${quoteText(kind)} is not converted from ${quoteText(from)} to ${quoteText(to)}` }
 }
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 function requestIn(body: string): Fields {
   try {

@@ -2,7 +2,9 @@
 // 422 for a spec that is wrong in itself, 400 for a change that does not fit what is held, 403 for kinds of Cluster API, which
 // answers their faults so.
 
-import { describeFaults, type Fault } from './fault.ts'
+import { quoteText } from '../ip/malformed.ts'
+import { showHidden } from '../json.ts'
+import { describeFaults, type Fault, faultsNamedMax } from './fault.ts'
 
 /** RFC 6902. */
 export type JSONPatchOperation =
@@ -59,19 +61,15 @@ export function toStatus(ruling: Ruling, { group, kind, name }: Subject): object
       return failure(403, 'Forbidden', describeFaults(ruling.faults))
     case 'invalid':
       return {
-        ...failure(
-          422,
-          'Invalid',
-          `${kind}.${group} ${JSON.stringify(name)} is invalid: ${describeFaults(ruling.faults)}`,
-        ),
-        details: { name, group, kind, causes: ruling.faults.map(toCause) },
+        ...failure(422, 'Invalid', `${kind}.${group} ${quoteText(name)} is invalid: ${describeFaults(ruling.faults)}`),
+        details: { name, group, kind, causes: ruling.faults.slice(0, faultsNamedMax).map(toCause) },
       }
   }
 }
 
 export const failure = (code: number, reason: string, message: string) => ({
   status: 'Failure',
-  message,
+  message: showHidden(message),
   reason,
   code,
 })

@@ -14,6 +14,17 @@ function anAddressPool(asked: string | undefined, given?: unknown, kind = 'Addre
   }
 }
 
+test('a pool of which thousands of entries are wrong says so in a sentence that a condition can hold', () => {
+  const wrong = anAddressPool(undefined)
+  const addresses = ['10.0.0.1', ...Array(3_000).fill('\u202e10.0.0.300')]
+  const pool = toPool({ ...wrong, spec: { ...wrong.spec, addresses } })
+  expect(pool).toHaveProperty('malformed', expect.stringMatching(/^spec.addresses\[1\] .*; and 2990 more$/))
+  expect(pool).toHaveProperty(
+    'malformed.length',
+    expect.toSatisfy((length: number) => length < 32_768),
+  )
+})
+
 describe('the space of a pool', () => {
   test.each([
     ['its own, where it asks for none', anAddressPool(undefined), undefined, 'AddressPool.mooring.dev/team-a/vms'],

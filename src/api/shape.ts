@@ -105,7 +105,14 @@ export function oneOf<const T extends string>(shape: Shape, key: string, allowed
 export const ownText = (map: Readonly<Record<string, string>>, key: string): string | undefined =>
   Object.hasOwn(map, key) ? map[key] : undefined
 
-export const malformedBy = (faults: readonly string[]): Malformed => ({ malformed: faults.join('; ') })
+/** More are counted: a list may have thousands of entries, and a condition takes no message of any length. */
+const faultsNamedMax = 10
+
+export function malformedBy(faults: readonly string[]): Malformed {
+  const more = faults.length - faultsNamedMax
+  const named = faults.slice(0, faultsNamedMax).join('; ')
+  return { malformed: more > 0 ? `${named}; and ${more} more` : named }
+}
 
 const noTexts: Readonly<Record<string, string>> = {}
 

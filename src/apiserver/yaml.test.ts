@@ -47,6 +47,33 @@ describe('YAML', () => {
     expect(readYAML(text)).toMatchObject({ repeated: [], value: { k19999: 1 } })
   })
 
+  test('integers that a JavaScript number cannot hold stay exact', () => {
+    expect(readYAML('a: 9007199254740993\nb: -9007199254740993\nc: 0x7fffffffffffffff\n').value).toEqual({
+      a: 9007199254740993n,
+      b: -9007199254740993n,
+      c: 2n ** 63n - 1n,
+    })
+  })
+
+  test.each([
+    ['.inf', '+Inf'],
+    ['-.INF', '-Inf'],
+    ['.nan', 'NaN'],
+    ['1e999', '+Inf'],
+    ['9'.repeat(400), '+Inf'],
+  ])('%.20s is refused: JSON has no form for it, and it would be stored as null', (text, shown) => {
+    expect(() => readYAML(`a: ${text}`)).toThrow(`json: unsupported value: ${shown}`)
+  })
+
+  test('a node that contains itself is refused, one that only repeats the name of an anchor is not', () => {
+    expect(() => readYAML('a: &x {b: [*x]}')).toThrow("yaml: anchor 'x' value contains itself")
+    expect(readYAML('a: &x {b: [&x c, *x]}').value).toEqual({ a: { b: ['c', 'c'] } })
+  })
+
+  test('refuses more anchors and aliases than can be looked for in time', () => {
+    expect(() => readYAML('- &a b\n- *a\n'.repeat(100_000))).toThrow('more than 2000 anchors and aliases')
+  })
+
   test.each([['!!set {a, b}'], ['!!omap [a: 1]'], ['!!binary AAAA'], ['2001-01-01']])('%s stays plain', text => {
     const { value } = readYAML(`a: ${text}`)
     expect(value).toEqual(JSON.parse(JSON.stringify(value)))

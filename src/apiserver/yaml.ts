@@ -1,8 +1,8 @@
 // YAML from clients, parsed within bounds. The parser recurses, and its cost grows with depth and with every node; so
 // the text is first only split into tokens, which is cheap, and refused when either is too large.
 
-import { CST, isScalar, Lexer, LineCounter, parseDocument, visit } from 'yaml'
-import { yamlAliasesMax, yamlDepthMax, yamlTokensMax } from '../limits.ts'
+import { CST, type Document, isScalar, Lexer, LineCounter, type Node, parseDocument, visit } from 'yaml'
+import { yamlAliasesMax, yamlDepthMax, yamlMarksMax, yamlTokensMax } from '../limits.ts'
 import { quote } from './faults.ts'
 import type { JSONValue } from './object.ts'
 
@@ -28,6 +28,7 @@ export function readYAML(text: string): ReadYAML {
   })
   const [fault] = document.errors
   if (fault !== undefined) throw fault
+  settleScalars(document)
   return {
     value: document.toJS({ maxAliasCount: yamlAliasesMax }) as JSONValue,
     repeated: repeatedKeys(document, lines),
@@ -37,7 +38,34 @@ export function readYAML(text: string): ReadYAML {
 /** Types of YAML that JSON has no form for: left alone, they would arrive as objects that are not plain. */
 const foreignTags = new Set(['binary', 'omap', 'pairs', 'set', 'timestamp'].map(name => `tag:yaml.org,2002:${name}`))
 
-function repeatedKeys(document: ReturnType<typeof parseDocument>, lines: LineCounter): string[] {
+/**
+ * Integers beyond 2^53 stay exact, as in JSON; a number that JSON has no form for, and a node that contains itself, are
+ * refused as Go's reader refuses them.
+ */
+function settleScalars(document: Document): void {
+  const anchored = new Map<string, unknown>()
+  const note = (node: Node) => {
+    if (node.anchor !== undefined) anchored.set(node.anchor, node)
+  }
+  visit(document, {
+    Collection: (_, collection) => note(collection),
+    Scalar(_, scalar) {
+      note(scalar)
+      const { value, source = '' } = scalar
+      if (typeof value !== 'number' || Number.isSafeInteger(value)) return
+      if (Number.isNaN(value)) throw new Error('json: unsupported value: NaN')
+      if (!Number.isFinite(value)) throw new Error(`json: unsupported value: ${value > 0 ? '+' : '-'}Inf`)
+      if (/^(0x[0-9a-f]+|[1-9]\d*)$/i.test(source)) scalar.value = BigInt(source)
+      else if (/^-[1-9]\d*$/.test(source)) scalar.value = -BigInt(source.slice(1))
+    },
+    Alias(_, alias, path) {
+      const target = anchored.get(alias.source)
+      if (path.some(node => node === target)) throw new Error(`yaml: anchor '${alias.source}' value contains itself`)
+    },
+  })
+}
+
+function repeatedKeys(document: Document, lines: LineCounter): string[] {
   const repeated: string[] = []
   visit(document, {
     Map(_, map) {
@@ -61,9 +89,13 @@ function refuseBombs(text: string): void {
   let inLine = 0
   let isLineStart = true
   let tokens = 0
+  let marks = 0
   for (const lexeme of new Lexer().lex(text)) {
     if (++tokens > yamlTokensMax) throw new Error(`the document has more than ${yamlTokensMax} words`)
     const type = CST.tokenType(lexeme)
+    if ((type === 'anchor' || type === 'alias') && ++marks > yamlMarksMax) {
+      throw new Error(`the document has more than ${yamlMarksMax} anchors and aliases`)
+    }
     if (type === 'newline') {
       isLineStart = true
       inLine = 0

@@ -238,6 +238,7 @@ describe('a refusal', () => {
     ],
     ['::1.2.3.04', '"::1.2.3.04" is not an IP address: in "1.2.3.04", 04 has a leading zero; write 4'],
     ['::1.2.3.4:1', '"::1.2.3.4:1" is not an IP address: 1.2.3.4 may stand only at the end'],
+    ['::\u202e1.2.3.4:1', '"::\\u202e1.2.3.4:1" is not an IP address: "\\u202e1.2.3.4" may stand only at the end'],
     [
       '1:2:3:4:5:6:7:',
       '"1:2:3:4:5:6:7:" is not an IP address: a group is missing next to a ":"; write 0, or "::" once for a run of zero groups',

@@ -226,7 +226,7 @@ function problemOf6(text: string): string {
   const groups = text.split(':').filter(group => group !== '')
   for (const [index, group] of groups.entries()) {
     if (group.includes('.')) {
-      if (index < groups.length - 1) return `${group} may stand only at the end`
+      if (index < groups.length - 1) return `${quoteUnlessIP(group)} may stand only at the end`
       if (parse4(group, 0, group.length) === undefined) return `in ${quoteText(group)}, ${problemOf4(group)}`
       continue
     }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { orThrow } from '../../test/harness/or-throw.ts'
 import { fromValue, type IP, isSameIP, parseIP } from './address.ts'
 import { type MACText, parseMAC } from './mac.ts'
-import { isScope, scopeCharsMax, toMACObjectName, toObjectName } from './object-name.ts'
+import { isScope, quoteUnlessName, scopeCharsMax, toMACObjectName, toObjectName } from './object-name.ts'
 
 const anyIP = fc.oneof(
   fc.bigInt({ min: 0n, max: 2n ** 32n - 1n }).map(value => fromValue(4, value)),
@@ -65,6 +65,14 @@ describe('the name of a MAC address', () => {
         expect(name).not.toBe(toObjectName(ip))
       }),
     )
+  })
+})
+
+describe('in a message', () => {
+  it('a name stands as it is, and anything else is quoted and cut', () => {
+    expect(quoteUnlessName('vms.lab-1')).toBe('vms.lab-1')
+    expect(quoteUnlessName('\u202evms')).toBe('"\\u202evms"')
+    expect(quoteUnlessName(`${'a'.repeat(63)}.`.repeat(4).slice(0, -1)).length).toBeLessThan(120)
   })
 })
 

@@ -7,6 +7,7 @@
 
 import { groupAt, type IP } from './address.ts'
 import type { MACText } from './mac.ts'
+import { quoteText } from './malformed.ts'
 
 /** A DNS-1123 label of at most 43 characters. */
 export function toObjectName(ip: IP): string {
@@ -30,6 +31,12 @@ export function isScope(text: string): boolean {
 }
 
 let lastScope: string | undefined
+
+/** For a message: a name as it stands there, anything else quoted and cut. A reference may say what no object is called. */
+export const quoteUnlessName = (text: string): string =>
+  text.length <= nameCharsMax && isSubdomain(text) ? text : quoteText(text)
+
+const nameCharsMax = 253
 
 /** DNS-1123, as the API server takes it for names of most kinds; how long it may be depends on the kind. */
 export function isSubdomain(text: string): boolean {

@@ -5,6 +5,7 @@ import type { ClaimReference } from '../api/lock.ts'
 import { pausedAnnotation } from '../api/names.ts'
 import type { Pool, Quota } from '../api/pool.ts'
 import { selects } from '../api/selector.ts'
+import { quoteUnlessName } from '../ip/object-name.ts'
 import { poolText, type Refusal, refuse, spaceUndecided } from './refusal.ts'
 import type { SpaceIndex } from './space-index.ts'
 
@@ -52,7 +53,7 @@ function whyOverQuota(
   }
   if (perCluster === undefined || clusterName === undefined) return undefined
   if (index.heldOfCluster(pool, namespace, clusterName) + more < perCluster) return undefined
-  return overQuota(pool, `cluster ${clusterName}`, perCluster, 'perCluster')
+  return overQuota(pool, `cluster ${quoteUnlessName(clusterName)}`, perCluster, 'perCluster')
 }
 
 /**

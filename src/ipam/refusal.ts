@@ -8,6 +8,7 @@ import { ownPoolKindOf, ownPoolKinds } from '../api/to-pool.ts'
 import { bitsOf, toIPText } from '../ip/address.ts'
 import { toCIDRText } from '../ip/cidr.ts'
 import { quoteText } from '../ip/malformed.ts'
+import { quoteUnlessName } from '../ip/object-name.ts'
 import type { Block } from './space-index.ts'
 
 export type RefusalReason =
@@ -43,9 +44,10 @@ export interface Refusal {
 
 export const refuse = (reason: RefusalReason, message: string): Refusal => ({ kind: 'refused', reason, message })
 
-/** `InClusterIPPool default/vms`, as people write it. */
+/** `InClusterIPPool default/vms`, as people write it. What a claim names may be no name, and no kind. */
 export function poolText({ kind, namespace, name }: Identity): string {
-  return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`
+  const shown = quoteUnlessName(name)
+  return `${/^[A-Za-z0-9]{1,63}$/.test(kind) ? kind : quoteText(kind)} ${namespace === '' ? '' : `${namespace}/`}${shown}`
 }
 
 /** An address, or a prefix with its length. */

@@ -3,7 +3,8 @@
 //
 // What LMDB (data version 2) writes, in little-endian order:
 //
-//   every page     0 u64 its number, 18 u16 its kind, 20 u16 where its list of nodes ends, counted from byte 24
+//   every page     0 u64 its number, 8 u64 the transaction that wrote it, 18 u16 its kind, 20 u16 where its list of nodes
+//                  ends, counted from byte 24
 //   pages 0 and 1  24 u32 magic, 28 u32 version, 48 u32 page size, 88 u64 root of the free tree, 136 u64 root of the
 //                  main tree, 144 u64 last page ever used, 152 u64 transaction; the one with the newer transaction counts
 //   branch         a list of u16 places of nodes, each with a 48-bit page number, then u16 length of its key
@@ -37,6 +38,8 @@ interface File {
   readonly pages: number
   /** The last page that was ever used: a link beyond it is damaged, one beyond the file's end was cut off. */
   readonly lastPage: number
+  /** The newest transaction: a page that a later one wrote belongs to a description that was lost. */
+  readonly transaction: bigint
 }
 
 export function checkDataFile(path: string): void {
@@ -53,7 +56,9 @@ export function checkDataFile(path: string): void {
     const second = readAt(handle, pageBytes, Buffer.alloc(descriptionBytes))
     if (!isDescription(second, 1) || second.readUInt32LE(48) !== pageBytes) throw damaged({ path }, 1)
     const newest = first.readBigUInt64LE(152) > second.readBigUInt64LE(152) ? first : second
-    const file = { path, handle, pageBytes, pages: Math.floor(size / pageBytes), lastPage: pageNumberAt(newest, 144) }
+    const transaction = newest.readBigUInt64LE(152)
+    const [pages, lastPage] = [Math.floor(size / pageBytes), pageNumberAt(newest, 144)]
+    const file = { path, handle, pageBytes, pages, lastPage, transaction }
     walk(file, [pageNumberAt(newest, 88), pageNumberAt(newest, 136)])
   } finally {
     closeSync(handle)
@@ -84,7 +89,7 @@ function walk(file: File, roots: readonly number[]): void {
     visit(number)
     readAt(file.handle, number * file.pageBytes, page)
     const kind = page.readUInt16LE(18) & kindMask
-    if (pageNumberAt(page, 0) !== number || (kind !== kindBranch && kind !== kindLeaf)) throw damaged(file, number)
+    if (!isOwnPage(file, number, page) || (kind !== kindBranch && kind !== kindLeaf)) throw damaged(file, number)
     for (const node of nodesOf(file, number, page)) {
       if (kind === kindBranch) {
         todo.push(page.readUIntLE(node, 6))
@@ -134,10 +139,15 @@ function readValue(file: File, number: number, page: Buffer, node: number): Valu
 /** A value too large for its page lies in neighbouring pages, of which only the first has a header. */
 function checkLarge(file: File, { first, bytes }: Large, visit: (number: number) => void): void {
   const count = Math.floor((pageHeaderBytes - 1 + bytes) / file.pageBytes) + 1
-  for (let number = first; number < first + count; number += 1) visit(number)
+  // A damaged number may be so large that one more is the same.
+  for (let i = 0; i < count; i += 1) visit(first + i)
   const header = readAt(file.handle, first * file.pageBytes, Buffer.alloc(pageHeaderBytes))
   const isOverflow = (header.readUInt16LE(18) & kindMask) === kindOverflow
-  if (pageNumberAt(header, 0) !== first || !isOverflow || header.readUInt32LE(20) < count) throw damaged(file, first)
+  if (!isOwnPage(file, first, header) || !isOverflow || header.readUInt32LE(20) < count) throw damaged(file, first)
+}
+
+function isOwnPage({ transaction }: File, number: number, page: Buffer): boolean {
+  return pageNumberAt(page, 0) === number && page.readBigUInt64LE(8) <= transaction
 }
 
 function pageNumberAt(bytes: Buffer, at: number): number {

@@ -2,25 +2,63 @@
 // small as it gets and printed with its seed; SEED=n takes the same way again, TARGET=text only some of the targets.
 
 import fc from 'fast-check'
+import { addresses, macs } from './addresses.fuzz.ts'
+import { commandLines } from './arguments.fuzz.ts'
 import { jsonBodies, yamlBodies } from './bodies.fuzz.ts'
+import { continueTokens } from './continue-tokens.fuzz.ts'
+import { conversions } from './conversions.fuzz.ts'
+import { expressions } from './expressions.fuzz.ts'
+import { headers } from './headers.fuzz.ts'
+import { hostileTexts } from './hostile-texts.fuzz.ts'
 import { jsonPatches, mergePatches } from './patches.fuzz.ts'
 import { urlPaths } from './paths.fuzz.ts'
-import { labelSelectors } from './selectors.fuzz.ts'
+import { rangeLists } from './range-lists.fuzz.ts'
+import { admissionReviews } from './reviews.fuzz.ts'
+import { fieldSelectors, labelSelectors, revisions } from './selectors.fuzz.ts'
+import { storeFiles } from './store.fuzz.ts'
 import type { FuzzTarget } from './target.ts'
 import { bearerTokens } from './tokens.fuzz.ts'
+import { watchStreams } from './watch-streams.fuzz.ts'
 
-const all = [jsonBodies, yamlBodies, jsonPatches, mergePatches, labelSelectors, urlPaths, bearerTokens]
+const all = [
+  addresses,
+  macs,
+  rangeLists,
+  jsonBodies,
+  yamlBodies,
+  jsonPatches,
+  mergePatches,
+  labelSelectors,
+  fieldSelectors,
+  revisions,
+  continueTokens,
+  urlPaths,
+  bearerTokens,
+  headers,
+  admissionReviews,
+  conversions,
+  expressions,
+  watchStreams,
+  hostileTexts,
+  commandLines,
+  storeFiles,
+]
 
 const { MINUTES = '5', SEED = String(Date.now() % 2 ** 31), TARGET = '' } = process.env
 const targets = all.filter(({ name }) => name.includes(TARGET))
 const eachMs = (Number(MINUTES) * 60_000) / targets.length
 
-/** Any bytes; or one of the corpus with some bytes taken out and others put in, a few times. */
-function inputsOf({ corpus }: FuzzTarget): fc.Arbitrary<Buffer> {
+/** One input of some kilobytes that takes longer than this, on a machine that does other work too, would block a server. */
+const cpuMsMax = 2_000
+
+/** Any bytes; or one of the corpus with some bytes taken out and others, or a word, put in, a few times. */
+function inputsOf({ corpus, dictionary = [] }: FuzzTarget): fc.Arbitrary<Buffer> {
   const any = fc.uint8Array({ maxLength: 256 }).map(bytes => Buffer.from(bytes))
   const start = fc.constantFrom(...corpus.map(item => Buffer.from(item)))
-  const edit = fc.record({ at: fc.nat(), out: fc.nat({ max: 8 }), into: fc.uint8Array({ maxLength: 8 }) })
-  const edited = fc.tuple(start, fc.array(edit, { maxLength: 4 })).map(([item, edits]) =>
+  const bytes = fc.uint8Array({ maxLength: 8 })
+  const into = dictionary.length === 0 ? bytes : fc.oneof(bytes, fc.constantFrom(...dictionary).map(toBytes))
+  const edit = fc.record({ at: fc.nat(), out: fc.nat({ max: 8 }), into })
+  const edited = fc.tuple(start, fc.array(edit, { maxLength: 6 })).map(([item, edits]) =>
     edits.reduce((bytes, { at, out, into }) => {
       const place = at % (bytes.length + 1)
       return Buffer.concat([bytes.subarray(0, place), into, bytes.subarray(place + out)])
@@ -32,12 +70,25 @@ function inputsOf({ corpus }: FuzzTarget): fc.Arbitrary<Buffer> {
   return fc.oneof({ arbitrary: any, weight: 1 }, { arbitrary: edited, weight: 4 }, { arbitrary: spliced, weight: 1 })
 }
 
+const toBytes = (text: string): Uint8Array => Buffer.from(text)
+
+async function runWithinBound(target: FuzzTarget, input: Buffer): Promise<void> {
+  const before = process.cpuUsage()
+  await target.run(input)
+  const { user, system } = process.cpuUsage(before)
+  const ms = (user + system) / 1_000
+  if (ms > cpuMsMax) throw new Error(`slow: ${Math.round(ms)} ms of the processor for ${input.length} bytes`)
+}
+
+/** Long inputs are cut in what is printed. */
+const shownCharsMax = 4_000
+
 let failed = 0
 for (const target of targets) {
   let runs = 0
   const property = fc.asyncProperty(inputsOf(target), async input => {
     runs++
-    await target.run(input)
+    await runWithinBound(target, input)
   })
   const details = await fc.check(property, {
     seed: Number(SEED),
@@ -45,11 +96,12 @@ for (const target of targets) {
     interruptAfterTimeLimit: eachMs,
     examples: target.corpus.map((item): [Buffer] => [Buffer.from(item)]),
   })
-  const isBroken = details.failed && !details.interrupted
+  await target.end?.()
+  const isBroken = details.failed && !(details.interrupted && details.counterexample === null)
   console.log(`${target.name}: ${runs} runs${isBroken ? `, FAILED with SEED=${details.seed}` : ''}`)
   if (!isBroken) continue
   failed++
-  console.log(`  input ${JSON.stringify(details.counterexample?.[0]?.toString('latin1'))}`)
+  console.log(`  input ${JSON.stringify(details.counterexample?.[0]?.toString('latin1')).slice(0, shownCharsMax)}`)
   console.log(
     `  ${details.errorInstance instanceof Error ? details.errorInstance.stack : String(details.errorInstance)}`,
   )

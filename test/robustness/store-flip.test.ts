@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { checkDataFile } from '../../src/store/data-file.ts'
 import { openStore } from '../../src/store/lmdb.ts'
 
 const child = fileURLToPath(new URL('./store-open-child.ts', import.meta.url))
@@ -62,6 +63,66 @@ test('a file that was cut short is noticed, wherever it was cut', async () => {
     await rm(root, { recursive: true })
   }
 })
+
+test('a file whose descriptions are older than its pages is noticed, and crashes nothing', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'mooring-old-'))
+  try {
+    const original = join(root, '0')
+    await fill(original)
+    const before = await readFile(join(original, 'mooring.mdb'))
+    const store = await openStore(original)
+    for (let at = 30; at < 50; at += 1) {
+      await store.update(`/keys/${at}`, store.get(`/keys/${at}`)?.revision ?? 0, () => Buffer.alloc(300, 'new'))
+    }
+    await store.close()
+    await cp(original, join(root, '1'), { recursive: true })
+    const bytes = await readFile(join(original, 'mooring.mdb'))
+    before.copy(bytes, 0, 0, 2 * pageBytes)
+    await writeFile(join(root, '1', 'mooring.mdb'), bytes)
+    const [truth, verdict] = await judge(root, 2)
+    expect(truth).toMatch(/^opened /)
+    expect(verdict).toMatch(/^refused DamagedStoreError: .* is damaged in page/)
+  } finally {
+    await rm(root, { recursive: true })
+  }
+})
+
+test('a link to a page beyond all numbers is damage like any other', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'mooring-link-'))
+  try {
+    await fill(root)
+    const path = join(root, 'mooring.mdb')
+    const bytes = await readFile(path)
+    const pages = Array.from({ length: bytes.length / pageBytes }, (_, page) => page)
+    const kindOf = (page: number) => bytes.readUInt16LE(page * pageBytes + 18)
+    const verdicts: unknown[] = []
+    for (const large of pages.filter(page => (kindOf(page) & 4) !== 0)) {
+      const link = Buffer.alloc(8)
+      link.writeBigUInt64LE(BigInt(large))
+      for (const leaf of pages.filter(page => (kindOf(page) & 2) !== 0)) {
+        const at = bytes.subarray(leaf * pageBytes + 24, (leaf + 1) * pageBytes).indexOf(link)
+        if (at === -1) continue
+        const damaged = Buffer.from(bytes)
+        damaged[leaf * pageBytes + 24 + at + 7] = 0x10
+        await writeFile(path, damaged)
+        verdicts.push(outcomeOf(() => checkDataFile(path)))
+      }
+    }
+    expect(verdicts).toContain('DamagedStoreError')
+    expect(verdicts.filter(verdict => verdict !== 'DamagedStoreError' && verdict !== 'whole')).toEqual([])
+  } finally {
+    await rm(root, { recursive: true })
+  }
+})
+
+function outcomeOf(check: () => void): string {
+  try {
+    check()
+    return 'whole'
+  } catch (error) {
+    return error instanceof Error ? error.name : String(error)
+  }
+}
 
 interface Place {
   readonly at: number

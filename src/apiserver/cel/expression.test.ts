@@ -51,6 +51,14 @@ describe('a match condition', () => {
     const items = Array.from({ length: 2_000 }, (_, i) => i)
     expect(() => evaluate('items.all(a, items.all(b, a < 9999))', { items })).toThrow('actual cost limit exceeded')
   })
+
+  it('pays for an error in each turn of a loop', () => {
+    const items = Array.from({ length: 20_000 }, () => ({}))
+    expect(() => evaluate('items.all(a, a.b == 1)', { items })).toThrow('actual cost limit exceeded')
+    expect(() => evaluate('items.all(a, a)', { items })).toThrow('actual cost limit exceeded')
+    expect(() => evaluate('items.all(a, a.b == 1 || true)', { items })).toThrow('actual cost limit exceeded')
+    expect(() => evaluate('items.all(a, a.b == 1)', { items: items.slice(0, 1_000) })).toThrow('no such key: b')
+  })
 })
 
 describe('the libraries agree with cel-go', () => {

@@ -49,7 +49,7 @@ export function compileProgram(source: string, environment: Environment): Progra
   })
   const { valid, type, error } = parsed.check()
   if (!valid) throw explain(error, source, environment)
-  const current: { meter: Meter } = { meter: new Meter(0) }
+  const current: Run = { meter: new Meter(0), failure: undefined }
   visit(tree, node => charge(node, current))
 
   return {
@@ -124,7 +124,16 @@ function checkTarget(checker: Checker, target: Tree, scope: Scope, whole: Tree):
 
 const binaryOperators: ReadonlySet<string> = new Set(['==', '!=', 'in', '+', '<', '<=', '>', '>='])
 
-function charge(node: Tree, current: { meter: Meter }): void {
+interface Run {
+  meter: Meter
+  /** What was thrown last: on its way up it passes many nodes, and is paid for once. */
+  failure: unknown
+}
+
+/** To make an error takes some twenty microseconds, as many steps do; loops and `||` go on after one. */
+const failureCost = 100
+
+function charge(node: Tree, current: Run): void {
   const { alternate, macro, evaluate } = node.meta
   const { handle } = node
   if (handle !== undefined && (node.op === 'call' || node.op === 'rcall')) {
@@ -139,12 +148,39 @@ function charge(node: Tree, current: { meter: Meter }): void {
       return handle(left, right, ...rest)
     }
   }
+  chargeTurns(alternate?.args, current)
   node.evaluate = (evaluator, self, scope) => {
     current.meter.spend(1)
-    if (alternate !== undefined) return alternate.evaluate(evaluator, alternate, scope)
-    if (macro !== undefined) return macro.evaluate(evaluator, macro, scope)
-    return evaluate(evaluator, self, scope)
+    try {
+      if (alternate !== undefined) return alternate.evaluate(evaluator, alternate, scope)
+      if (macro !== undefined) return macro.evaluate(evaluator, macro, scope)
+      return evaluate(evaluator, self, scope)
+    } catch (error) {
+      throw paidFor(error, current)
+    }
   }
+}
+
+/** What a loop does in each turn is no node of the text, and fails by itself where its predicate is no bool. */
+function chargeTurns(loop: unknown, current: Run): void {
+  const step = typeof loop === 'object' && loop !== null && 'step' in loop ? loop.step : undefined
+  if (!isTree(step)) return
+  const { evaluate } = step.meta
+  step.evaluate = (evaluator, self, scope) => {
+    try {
+      return evaluate(evaluator, self, scope)
+    } catch (error) {
+      throw paidFor(error, current)
+    }
+  }
+}
+
+function paidFor(error: unknown, current: Run): unknown {
+  if (error !== current.failure) {
+    current.failure = error
+    current.meter.spend(failureCost)
+  }
+  return error
 }
 
 interface EngineError {

@@ -121,6 +121,7 @@ describe('a continue token', () => {
     ['nothing readable', 'x'],
     ['JSON that is no object', token(null)],
     ['another format', token({ v: 'meta.k8s.io/v2', rv: 1, start: 'a' })],
+    ['a format that is no text', token({ v: { toString: 1 }, rv: 1, start: 'a\u0000' })],
     ['no version', token({ v, start: 'a\u0000' })],
     ['version zero', token({ v, rv: 0, start: 'a\u0000' })],
     ['a fraction', token({ v, rv: 1.5, start: 'a\u0000' })],

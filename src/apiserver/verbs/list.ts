@@ -138,7 +138,7 @@ function decodeContinue(token: string): { after: string; revision: number } {
   }
   const { v, rv, start } = (parsed ?? {}) as Record<string, unknown>
   if (v !== 'meta.k8s.io/v1') {
-    throw badContinue(`server does not recognize this encoded version ${String(v ?? '')}`.trimEnd())
+    throw badContinue(`server does not recognize this encoded version ${typeof v === 'string' ? v : ''}`.trimEnd())
   }
   if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0) {
     throw badContinue('incorrect encoded start resourceVersion (version meta.k8s.io/v1)')

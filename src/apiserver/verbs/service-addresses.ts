@@ -141,14 +141,20 @@ function choose(book: Book, first: number, last: number, toEntry: (n: number) =>
 /** Ports that an update leaves out are kept; ports that a type has no use for are given back. */
 function settleOldPorts(spec: Fields, old: Fields | undefined): void {
   if (old === undefined) return
-  const oldPorts = items(old.ports)
+  const oldPorts = new Map(
+    items(old.ports)
+      .reverse()
+      .map(port => [portKey(port), port]),
+  )
   for (const port of items(spec.ports)) {
-    const same = oldPorts.find(other => other.port === port.port && other.protocol === port.protocol)
+    const same = oldPorts.get(portKey(port))
     if (needsNodePorts(spec) && needsNodePorts(old)) {
       if (!port.nodePort && same?.nodePort) port.nodePort = same.nodePort
     } else if (!needsNodePorts(spec) && port.nodePort === same?.nodePort) delete port.nodePort
   }
 }
+
+const portKey = ({ port, protocol }: Fields): string => `${typeof port === 'number' ? port : ''}/${text(protocol)}`
 
 function needsNodePorts(spec: Fields): boolean {
   if (spec.type === 'LoadBalancer') return spec.allocateLoadBalancerNodePorts !== false

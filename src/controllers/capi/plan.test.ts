@@ -291,6 +291,32 @@ describe('a choice', () => {
   })
 })
 
+describe('what a refusal repeats', () => {
+  const hostile = `\u202e${'x'.repeat(40_000)}`
+  const served = {
+    ...aClaim({ bound: true, annotations: chose(hostile) }),
+    addressName: hostile,
+    poolRef: { ...poolRef, name: hostile },
+  }
+  const lost = { ...served, choice: undefined }
+  test.each<[string, Seen]>([
+    ['of a pool that is not there', seen({ identity: { ...identity, name: hostile }, pool: undefined })],
+    ['of a choice, while its pool is gone', seen({ claim: served, pool: undefined, isLive: true })],
+    ['of an address that is lost', seen({ claim: lost, isLive: true })],
+    ['of a kind that does not exist', seen({ identity: { ...identity, kind: hostile }, pool: { malformed: 'x' } })],
+    [
+      'of an IPAddress of another pool',
+      seen({ ...arrived, report: { ...aReport(), poolRef: { ...poolRef, name: hostile } } }),
+    ],
+  ])('%s is short, and shows what is hidden', (_, given) => {
+    const plan = decide(given)
+    const { message } = plan.kind === 'refuse' ? plan.refusal : { message: '' }
+    expect(message).toContain('\\u202e')
+    expect(message).not.toContain('\u202e')
+    expect(message.length).toBeLessThan(1_000)
+  })
+})
+
 describe('a claim that is deleted', () => {
   test.each<[string, Seen, string]>([
     ['gives its address back', seen(deleted()), 'release'],

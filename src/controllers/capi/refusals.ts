@@ -7,6 +7,7 @@ import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import type { Identity } from '../../api/object.ts'
 import { quoteUnlessIP } from '../../ip/address.ts'
 import { quoteText } from '../../ip/malformed.ts'
+import { quoteUnlessName } from '../../ip/object-name.ts'
 import { poolText, type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
 
 /** Of an address that the claim has, by its own word or its IPAddress. */
@@ -45,13 +46,14 @@ export function shownByAnother(address: string): Refusal {
 
 export function reportShowsOther(report: IPAddress, address: string): Refusal {
   const { namespace, name } = report.metadata
-  const why = `IPAddress ${namespace}/${name} shows ${quoteUnlessIP(report.address)} of ${report.poolRef.name}, and this claim has ${address}: delete the one that is wrong`
+  const why = `IPAddress ${namespace}/${name} shows ${quoteUnlessIP(report.address)} of ${quoteUnlessName(report.poolRef.name)}, and this claim has ${address}: delete the one that is wrong`
   return refuse('AddressInUse', why)
 }
 
 /** Of a claim that was served, while its pool is not there to make its IPAddress anew from. */
 export function reportLost({ addressName, choice }: IPAddressClaim, { reason, message }: Refusal): Refusal {
-  const what = choice === undefined ? `IPAddress ${addressName}` : `IPAddress ${addressName}, which showed ${choice},`
+  const name = quoteUnlessName(addressName)
+  const what = choice === undefined ? `IPAddress ${name}` : `IPAddress ${name}, which showed ${quoteUnlessIP(choice)},`
   return refuse(reason, `${what} of this claim is gone, and is made anew once its pool is back: ${message}`)
 }
 
@@ -77,6 +79,6 @@ export function severalHolds(): Refusal {
 }
 
 export function lostAddress({ addressName }: IPAddressClaim): Refusal {
-  const why = `this claim had the address of IPAddress ${addressName}, and nothing is left that says which: set the annotation mooring.dev/address, or make a new claim`
-  return refuse('AddressInUse', why)
+  const why = `this claim had the address of IPAddress ${quoteUnlessName(addressName)}, and nothing is left that says which`
+  return refuse('AddressInUse', `${why}: set the annotation mooring.dev/address, or make a new claim`)
 }

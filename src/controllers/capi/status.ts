@@ -7,6 +7,7 @@ import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { claimReasons, pausedAnnotation, readyCondition } from '../../api/names.ts'
 import type { Identity } from '../../api/object.ts'
 import { isMalformed } from '../../ip/malformed.ts'
+import { quoteUnlessName } from '../../ip/object-name.ts'
 import { blockText, poolText, type Refusal, type RefusalReason } from '../../ipam/refusal.ts'
 import type { Block } from '../../ipam/space-index.ts'
 import { timestamp } from '../../kube/timestamp.ts'
@@ -121,14 +122,15 @@ export function recordHandsOff(world: CapiWorld, claim: IPAddressClaim, pool: Id
 }
 
 function handsOffText(claim: IPAddressClaim, pool: Identity, why: HandsOff): string {
+  const cluster = quoteUnlessName(claim.clusterName)
   const then = claim.isDeleting ? 'the address of this claim is given back' : 'this claim is served'
   switch (why) {
     case 'ClaimPaused':
       return `the claim is paused: ${then} when its annotation ${pausedAnnotation} is removed`
     case 'ClusterPaused':
-      return `Cluster ${claim.clusterName} is paused: ${then} when it goes on`
+      return `Cluster ${cluster} is paused: ${then} when it goes on`
     case 'ClusterNotFound':
-      return `Cluster ${claim.clusterName} does not exist: ${then} when it does`
+      return `Cluster ${cluster} does not exist: ${then} when it does`
     case 'PoolPaused':
       return `${poolText(pool)} is paused: ${then} when the annotation ${pausedAnnotation} of the pool is removed`
     case 'KeptByOthers':

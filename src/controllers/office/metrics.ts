@@ -1,8 +1,11 @@
 // All metrics of the desks: how full pools are and which claims wait, read at each scrape; what was decided, counted as it
 // happens (journal.ts). Names of pools become labels only up to a bound; the pools past it are added up.
 
+import { mooringGroup } from '../../api/names.ts'
 import type { Identity } from '../../api/object.ts'
 import { type Pool, strategies } from '../../api/pool.ts'
+import { ownPoolKindOf } from '../../api/to-pool.ts'
+import { quoteUnlessName } from '../../ip/object-name.ts'
 import { type Capacity, capacityOf } from '../../ipam/capacity.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Metrics, type Sample, secondsBounds } from '../../telemetry/metrics.ts'
@@ -10,7 +13,7 @@ import type { Decider, Decision, Entry } from './journal.ts'
 import { pools } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
 import type { Sources } from './sources.ts'
-import type { Waiting } from './waiting.ts'
+import type { Sleeper } from './waiting.ts'
 
 export interface DeskMetrics {
   /** A desk serves claims of this kind: its counters are there from now on, at zero. */
@@ -89,7 +92,7 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
       for (const what of ['hold', 'report']) strays.startAtZero(desk, claimKind, what)
     },
     decided(entry, { desk, claimKind }) {
-      const kind = entry.pool?.kind ?? ''
+      const kind = entry.pool === undefined ? '' : kindLabel(entry.pool)
       const by = [desk, claimKind] as const
       onDecision[entry.what]?.(entry, kind, by)
       if (outcomes.includes(entry.what)) allocations.add(...by, kind, entry.strategy ?? '', entry.what)
@@ -137,8 +140,10 @@ export function measurePools(metrics: Metrics, sources: Pick<Sources, 'all'>, le
   )
 }
 
+type Waits = Pick<Sleeper, 'desk' | 'pool' | 'reason'>
+
 /** Of all desks. */
-export function measureWaiting(metrics: Metrics, waiting: Pick<Waiting, 'all'>): void {
+export function measureWaiting(metrics: Metrics, waiting: { all(): Iterable<Waits> }): void {
   const labels = ['desk', ...poolLabels, 'reason']
   metrics.gauge('mooring_claims_waiting', 'Claims that have no address, and why.', () => {
     const counts = new Map<string, { readonly labels: readonly string[]; count: number }>()
@@ -171,6 +176,13 @@ function* poolSamples(
   for (const [state, value] of rest) yield [withState(['other', 'other', 'other'], state), value]
 }
 
-const labelsOf = ({ kind, namespace, name }: Identity): readonly string[] => [kind, namespace, name]
+/** A claim may name a kind and a pool that cannot be: such texts are no labels. */
+function labelsOf(pool: Identity): readonly string[] {
+  return [kindLabel(pool), pool.namespace, quoteUnlessName(pool.name) === pool.name ? pool.name : 'unknown']
+}
+
+const kindLabel = (pool: Identity): string =>
+  pool.apiGroup === mooringGroup && ownPoolKindOf(pool) === undefined ? 'unknown' : pool.kind
+
 const withState = (labels: readonly string[], state: string): readonly string[] =>
   state === '' ? labels : [...labels, state]
