@@ -141,7 +141,7 @@ async function startAndMiss(verb: string, resource: string): Promise<void> {
   // Authorizers of a real server learn of a role a moment later.
   await until('the server has noticed', async () => (await missed()).some(line => line.resource === resource))
   // Only one that answers webhooks looks how they are registered.
-  const isForWebhooks = resource.includes('webhookconfigurations')
+  const isForWebhooks = resource.includes('admissionregistration.k8s.io')
   const replica = await aReplica(kubeconfig, isForWebhooks ? { webhookPort: 0 } : {})
   try {
     const line = await replica.said({ msg: 'a permission is missing', verb, resource })
