@@ -3,7 +3,7 @@
 import { type API, startAPI } from './api.ts'
 import { type FuzzTarget, must, mustBeReadable } from './target.ts'
 
-let starting: Promise<API> | undefined
+let api: API
 
 const forged = (token: object): string => Buffer.from(JSON.stringify(token)).toString('base64url')
 const v = 'meta.k8s.io/v1'
@@ -42,8 +42,6 @@ export const continueTokens: FuzzTarget = {
   ],
   dictionary,
   async run(input) {
-    starting ??= startAPI()
-    const api = await starting
     const text = input.toString('utf8')
     const token = text.startsWith('=') ? text.slice(1) : input.toString('base64url')
     const query = `limit=2&continue=${encodeURIComponent(Buffer.from(token).toString('utf8'))}`
@@ -65,9 +63,10 @@ export const continueTokens: FuzzTarget = {
     }
     must(api.faults.length === 0, `no fault of the server: ${api.faults.splice(0).map(String).join()}`)
   },
-  async end() {
-    ;(await starting)?.stop()
+  async begin() {
+    api = await startAPI()
   },
+  end: () => api.stop(),
 }
 
 interface Item {

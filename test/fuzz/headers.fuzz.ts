@@ -6,7 +6,7 @@ import { StatusError } from '../../src/apiserver/status.ts'
 import { type API, startAPI } from './api.ts'
 import { type FuzzTarget, must, unlessRefused } from './target.ts'
 
-let starting: Promise<API> | undefined
+let api: API
 
 type Headers = Record<string, string[]>
 
@@ -61,8 +61,6 @@ export const headers: FuzzTarget = {
   ],
   dictionary: ['impersonate-', 'user', 'group', 'uid', 'extra-', ': ', '\n', 'system:masters', 'may', '%2f', '%', ','],
   async run(input) {
-    starting ??= startAPI()
-    const api = await starting
     const sent = headersIn(input.toString('latin1'))
     mustBeAllowed(sent)
     for (const target of ['/api/v1/namespaces/one/secrets', '/api/v1/namespaces/one/secrets/one-1']) {
@@ -76,9 +74,10 @@ export const headers: FuzzTarget = {
     mustBeSendable(answer.headers)
     must(api.faults.length === 0, `no fault of the server: ${api.faults.splice(0).map(String).join()}`)
   },
-  async end() {
-    ;(await starting)?.stop()
+  async begin() {
+    api = await startAPI()
   },
+  end: () => api.stop(),
 }
 
 function mustBeSendable(headers: Readonly<Record<string, string | readonly string[]>>): void {

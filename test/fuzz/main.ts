@@ -86,9 +86,12 @@ const shownCharsMax = 4_000
 let failed = 0
 for (const target of targets) {
   let runs = 0
+  let running = Promise.resolve()
+  await target.begin?.()
   const property = fc.asyncProperty(inputsOf(target), async input => {
     runs++
-    await runWithinBound(target, input)
+    running = runWithinBound(target, input)
+    await running
   })
   const details = await fc.check(property, {
     seed: Number(SEED),
@@ -96,6 +99,8 @@ for (const target of targets) {
     interruptAfterTimeLimit: eachMs,
     examples: target.corpus.map((item): [Buffer] => [Buffer.from(item)]),
   })
+  // When the time is up, the last run is not waited for.
+  await running.catch(() => {})
   await target.end?.()
   const isBroken = details.failed && !(details.interrupted && details.counterexample === null)
   console.log(`${target.name}: ${runs} runs${isBroken ? `, FAILED with SEED=${details.seed}` : ''}`)

@@ -22,7 +22,7 @@ interface Bench {
   readonly truths: readonly string[]
 }
 
-let benchReady: Promise<Bench> | undefined
+let bench: Bench
 let child: ChildProcess | undefined
 let answer = (_verdict: string) => {}
 
@@ -115,8 +115,7 @@ export const storeFiles: FuzzTarget = {
     Buffer.from([3, 2, 0, 0, 0, 3, 5, 0, 0, 0, 3, 8, 0, 0, 0]),
   ],
   async run(input) {
-    benchReady ??= prepare()
-    const { root, original, bytes, before, truths } = await benchReady
+    const { root, original, bytes, before, truths } = bench
     must(
       truths.every(truth => truth.startsWith('opened ')),
       String(truths),
@@ -133,8 +132,11 @@ export const storeFiles: FuzzTarget = {
       `it holds what it held: ${verdict}`,
     )
   },
+  async begin() {
+    bench = await prepare()
+  },
   async end() {
     child?.kill()
-    if (benchReady !== undefined) await rm((await benchReady).root, { recursive: true })
+    await rm(bench.root, { recursive: true })
   },
 }

@@ -6,9 +6,11 @@ export interface FuzzTarget {
   readonly corpus: readonly (string | Uint8Array)[]
   /** Words of the language, which the runner puts between the bytes. */
   readonly dictionary?: readonly string[]
+  /** What the runs need; its time is not theirs. */
+  begin?(): Promise<void>
   /** Throws when a promise is broken. */
   run(input: Buffer): void | Promise<void>
-  /** Ends what the runs have started. */
+  /** Ends what was begun. */
   end?(): void | Promise<void>
 }
 
