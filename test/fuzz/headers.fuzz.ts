@@ -2,6 +2,7 @@
 // its parts, and no answer has a header that cannot be sent.
 
 import { impersonate } from '../../src/apiserver/authn/impersonate.ts'
+import { parseServiceAccountUser } from '../../src/apiserver/authn/user.ts'
 import { StatusError } from '../../src/apiserver/status.ts'
 import { type API, startAPI } from './api.ts'
 import { type FuzzTarget, must, unlessRefused } from './target.ts'
@@ -40,7 +41,9 @@ function mustBeAllowed(headers: Headers): void {
   if (became === undefined || became === user) return
   must(asked.every(isAllowed), 'each part is asked about, and one that is refused refuses all')
   const implied = ['system:authenticated', 'system:unauthenticated', 'system:serviceaccounts']
-  const parts = [became.username, became.uid ?? 'may', ...Object.values(became.extra ?? {}).flat()]
+  // Of a service account its own name is asked about, in its namespace.
+  const username = parseServiceAccountUser(became.username)?.name ?? became.username
+  const parts = [username, became.uid ?? 'may', ...Object.values(became.extra ?? {}).flat()]
   const groups = became.groups.filter(group => !implied.some(known => group.startsWith(known)))
   must([...parts, ...groups].every(isAllowed), `what it became was allowed: ${JSON.stringify(became)}`)
   must(Object.getPrototypeOf(became.extra ?? {}) === Object.prototype, 'no prototype is changed')
@@ -53,6 +56,7 @@ export const headers: FuzzTarget = {
     'impersonate-user: system:serviceaccount:one:default\nimpersonate-uid: may-1',
     'impersonate-user: maya\nimpersonate-extra-%61b: may\nimpersonate-extra-__proto__: may',
     'impersonate-group: mayors',
+    'impersonate-user: system:serviceaccount:one:maydefault',
     'x-remote-user: admin\nx-remote-group: system:masters\nx-remote-extra-a: b',
     'host: kubernetes.default\nforwarded: for=127.0.0.1;proto=https\nx-forwarded-for: 127.0.0.1',
     'authorization: Bearer a.b.c\nauthorization: Basic YWRtaW46YWRtaW4=\ncookie: token=a',
