@@ -22,7 +22,7 @@
 // The same input gives the same plan, to the desk (binding.ts) and to `mooring adopt` (src/adopt).
 
 import type { Hold } from '../../api/hold.ts'
-import { subnetOfPool, toSubnetText } from '../../api/ip-address.ts'
+import { type IPAddress, subnetOfPool, toSubnetText } from '../../api/ip-address.ts'
 import { claimReference, type IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { readyCondition, releaseAddressFinalizer } from '../../api/names.ts'
 import type { Pool } from '../../api/pool.ts'
@@ -154,21 +154,28 @@ function decideAddress(seen: Seen, pool: Pool): Plan {
 }
 
 function decideWitnessed(seen: Seen, pool: Pool, ip: IP): Plan {
+  const { claim } = seen
   const wants = { ip, bits: pool.bits }
-  const wrong = contradictionOf(seen, pool, ip)
-  if (wrong !== undefined) return { kind: 'refuse', refusal: wrong, wants }
-  if (seen.claim.choice === undefined || isProven(seen, pool, ip)) return bindTo(seen, pool, ip, false)
+  const report = ownReportOf(seen, pool)
+  // Rule 4: the IPAddress shows another address than the choice, or one of another pool. No other write follows.
+  if (report !== undefined && !(shows(report, wants) && isSamePool(report, claim)))
+    return { kind: 'refuse', refusal: reportShowsOther(report, toIPText(ip)), wants }
+  // Rule 2: Mooring, or a user who may make holds, gave the claim this address.
+  const isProven = report !== undefined || hasHoldOf(seen, pool, ip)
+  if (claim.choice === undefined || isProven) return bindTo(seen, pool, ip, false)
   const refusal = whyNotAsWish(seen, pool, ip)
   if (refusal === undefined) return bindTo(seen, pool, ip, true)
   // A cache that is late may lack the hold of a claim that is bound.
   return seen.isLive ? { kind: 'refuse', refusal, wants } : { kind: 'recall' }
 }
 
-/** Rule 2: Mooring, or a user who may make holds, gave the claim this address. */
-function isProven({ claim, report, holds }: Seen, pool: Pool, ip: IP): boolean {
-  if (holds.some(hold => hold.space === pool.space && hold.bits === pool.bits && isSameIP(hold.ip, ip))) return true
-  const isOwn = report !== undefined && isOwnOrUnowned(report, claim, pool) && isSamePool(report, claim)
-  return isOwn && shows(report, { ip, bits: pool.bits })
+function hasHoldOf({ holds }: Seen, { space, bits }: Pool, ip: IP): boolean {
+  return holds.some(hold => hold.space === space && hold.bits === bits && isSameIP(hold.ip, ip))
+}
+
+/** The IPAddress of the claim's name, if it belongs to the claim or to none. */
+function ownReportOf({ claim, report }: Seen, pool: Pool): IPAddress | undefined {
+  return report !== undefined && isOwnOrUnowned(report, claim, pool) ? report : undefined
 }
 
 /**
@@ -184,9 +191,11 @@ function whyNotAsWish(seen: Seen, pool: Pool, ip: IP): Refusal | undefined {
 }
 
 /** Rule 2: what remembers the claim's address. The choice, then an IPAddress that names it or no claim, then a hold. */
-function witnessOf({ claim, report, holds, isLive }: Seen, pool: Pool): IP | 'unreadable' | 'several' | undefined {
+function witnessOf(seen: Seen, pool: Pool): IP | 'unreadable' | 'several' | undefined {
+  const { claim, holds, isLive } = seen
   if (claim.choice !== undefined) return readable(claim.choice)
-  if (report !== undefined && isOwnOrUnowned(report, claim, pool)) return readable(report.address)
+  const report = ownReportOf(seen, pool)
+  if (report !== undefined) return readable(report.address)
   const [first, ...others] = holds.filter(hold => hold.state === 'held')
   // Rule 3: of a claim that was never bound any of them will do; of one that was, it is not known which it had.
   return others.length > 0 && isLive ? 'several' : first?.ip
@@ -225,9 +234,9 @@ function bindTo(seen: Seen, pool: Pool, ip: IP, isOfferAsked: boolean): Plan {
  */
 function isFormerHolder({ claim, namespaceUID, report }: Seen, hold: Hold): boolean {
   if (hold.claim.uid === claim.metadata.uid) return true
-  const isBack = report?.metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid) === true
-  const isProven = isBack && shows(report, hold) && isSamePool(report, claim)
-  return wasLeftBy(hold, claimReference(claim, isProven ? hold.claim.namespaceUID : namespaceUID), ownerOf(claim))
+  const isOwned = report?.metadata.ownerReferences.some(({ uid }) => uid === claim.metadata.uid) === true
+  const isMovedBack = isOwned && shows(report, hold) && isSamePool(report, claim)
+  return wasLeftBy(hold, claimReference(claim, isMovedBack ? hold.claim.namespaceUID : namespaceUID), ownerOf(claim))
 }
 
 /** Of an address that it asked for and another claim has, the refusal says what its author may know. */
@@ -239,13 +248,6 @@ function refuseWish({ claim, ledger }: Seen, pool: Pool, refusal: Refusal): Plan
   const isTaken = refusal.reason === 'AddressInUse' || refusal.reason === 'AddressQuarantined'
   if (!isTaken || hold === undefined) return { kind: 'refuse', refusal, wants }
   return { kind: 'refuse', refusal: wishHeldByAnother(blockText(wants), refusal.reason, hold, claim), wants }
-}
-
-/** Rule 4: its IPAddress shows another address than its choice, or one of another pool. No other write follows. */
-function contradictionOf({ claim, report }: Seen, pool: Pool, ip: IP): Refusal | undefined {
-  if (report === undefined || !isOwnOrUnowned(report, claim, pool)) return undefined
-  const isSame = shows(report, { ip, bits: pool.bits }) && isSamePool(report, claim)
-  return isSame ? undefined : reportShowsOther(report, toIPText(ip))
 }
 
 function isComplete({ claim, report }: Seen, pool: Pool, block: Block): boolean {
