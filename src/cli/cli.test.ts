@@ -3,7 +3,6 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -12,52 +11,22 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import {
-  type Build,
-  buildMooring,
-  connectWith,
-  type Process,
-  run,
-  untilReady,
-  withoutPrivileges,
-} from '../../test/harness/mooring.ts'
+import { describe, expect, test } from 'vitest'
+import { connectWith, mooringRuns, type Process, untilReady, withoutPrivileges } from '../../test/harness/mooring.ts'
 import { aConfigMap, configMaps } from '../../test/harness/objects.ts'
 import { parseHostPort } from './host-port.ts'
 
-let build: Build
-let home: string
-const started: Process[] = []
-
-beforeAll(async () => {
-  build = await buildMooring()
-  home = mkdtempSync(join(tmpdir(), 'mooring-cli-'))
-})
-afterEach(async () => {
-  for (const { child, ended } of started.splice(0)) {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
-    await ended
-  }
-})
-afterAll(async () => {
-  rmSync(home, { recursive: true })
-  await build.remove()
-})
+const { home, start } = mooringRuns('mooring-cli-')
 
 function mooring(...args: string[]): Process {
-  const process = run(build, args)
-  started.push(process)
-  return process
+  return start(args)
 }
 
 /** Root too is held to the modes of files. */
 function asPlainUser(...args: string[]): Process {
-  const process = run(build, args, withoutPrivileges)
-  started.push(process)
-  return process
+  return start(args, withoutPrivileges)
 }
 
 const anywhere = ['--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', '--desks', 'none']
@@ -137,8 +106,7 @@ describe('the command line', () => {
 
   test('says in two lines that this Node is too old, before anything is loaded that it could stumble over', async () => {
     const old = 'Object.defineProperty(process,%22versions%22,{value:{...process.versions,node:%2218.12.0%22}})'
-    const process = run(build, ['up'], ['env', `NODE_OPTIONS=--import=data:text/javascript,${old}`])
-    started.push(process)
+    const process = start(['up'], ['env', `NODE_OPTIONS=--import=data:text/javascript,${old}`])
     const { code, text } = await refusal(process)
     expect(text).toBe('mooring: this is Node 18.12.0, and Mooring needs 20.19 or newer\nInstall a newer Node.\n')
     expect(code).toBe(3)

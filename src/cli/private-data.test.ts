@@ -7,42 +7,21 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Build, buildMooring, type Process, run, untilReady } from '../../test/harness/mooring.ts'
+import { describe, expect, test } from 'vitest'
+import { mooringRuns, type Process, untilReady } from '../../test/harness/mooring.ts'
 
-let build: Build
-let home: string
-const started: Process[] = []
-
-beforeAll(async () => {
-  build = await buildMooring()
-  home = mkdtempSync(join(tmpdir(), 'mooring-private-'))
-})
-afterEach(async () => {
-  for (const { child, ended } of started.splice(0)) {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
-    await ended
-  }
-})
-afterAll(async () => {
-  rmSync(home, { recursive: true })
-  await build.remove()
-})
+const { home, start } = mooringRuns('mooring-private-')
 
 /** With the loosest umask there is. */
 function mooring(...args: string[]): Process {
-  const process = run(build, args, ['sh', '-c', 'umask 0; exec "$@"', 'sh'])
-  started.push(process)
-  return process
+  return start(args, ['sh', '-c', 'umask 0; exec "$@"', 'sh'])
 }
 
 const up = (data: string, ...more: string[]) =>

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Pool } from 'undici'
+import { afterAll, afterEach, beforeAll } from 'vitest'
 import { parse } from 'yaml'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -60,6 +61,42 @@ export function run(build: Build, args: readonly string[], before: readonly stri
   })
   const ended = once(child, 'close').then(([code, signal]) => ({ code, signal }) as Ended)
   return { child, ended, output: () => output, complaints: () => complaints }
+}
+
+export interface Runs {
+  /** A directory for what the tests write. */
+  readonly home: string
+  /** As `run`; killed after the test that started it, if it is not over by then. */
+  start(args: readonly string[], before?: readonly string[]): Process
+}
+
+/** For the tests of one file: a build, and processes of it. `name` begins the name of the directory. */
+export function mooringRuns(name: string): Runs {
+  const home = mkdtempSync(join(tmpdir(), name))
+  const started: Process[] = []
+  let build: Build | undefined
+  beforeAll(async () => {
+    build = await buildMooring()
+  })
+  afterEach(async () => {
+    for (const { child, ended } of started.splice(0)) {
+      if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
+      await ended
+    }
+  })
+  afterAll(async () => {
+    await rm(home, { recursive: true })
+    await build?.remove()
+  })
+  return {
+    home,
+    start(args, before) {
+      if (build === undefined) throw new Error('there is a build only while tests run')
+      const process = run(build, args, before)
+      started.push(process)
+      return process
+    },
+  }
 }
 
 /** Also for root: modes of files count. */

@@ -2,47 +2,19 @@
 // told in events and metrics, answered to a mistake, and shown in the list of processes.
 
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parse, stringify } from 'yaml'
-import {
-  type Build,
-  buildMooring,
-  connectWith,
-  type Process,
-  type Remote,
-  run,
-  untilReady,
-} from '../harness/mooring.ts'
+import { connectWith, mooringRuns, type Process, type Remote, untilReady } from '../harness/mooring.ts'
 
 const canary = 'canary-5b1f7c0e-do-not-sing'
 const encoded = Buffer.from(canary).toString('base64')
 
-let build: Build
-let home: string
-const started: Process[] = []
-
-beforeAll(async () => {
-  build = await buildMooring()
-  home = mkdtempSync(join(tmpdir(), 'mooring-canary-'))
-})
-afterEach(async () => {
-  for (const { child, ended } of started.splice(0)) {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGKILL')
-    await ended
-  }
-})
-afterAll(async () => {
-  rmSync(home, { recursive: true })
-  await build.remove()
-})
+const { home, start } = mooringRuns('mooring-canary-')
 
 function mooring(...args: string[]): Process {
-  const process = run(build, args)
-  started.push(process)
-  return process
+  return start(args)
 }
 
 /** As other users of the machine see it. */
