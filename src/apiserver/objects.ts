@@ -1,7 +1,7 @@
 // Objects in the store: which key, which bytes. Stored bytes are what clients read, resourceVersion included, with
 // `kind` and `apiVersion` first, so that answering a get, a list or a watch needs no decoding.
 
-import { parseJSON, stringify } from '../json.ts'
+import { hasLongNumber, parseJSON, stringify } from '../json.ts'
 import type { Change, Entry, Store } from '../store/store.ts'
 import type { Resource } from './kinds/registry.ts'
 import type { KubeObject } from './object.ts'
@@ -32,12 +32,10 @@ export function decodeEntry(entry: Entry): KubeObject {
   return object
 }
 
-// Only integers of 16 digits and more can lose precision in a double; without any, the native parser is exact.
-const longDigits = /\d{16}/
-
+/** Without a long integer the native parser is exact. */
 function decodeBytes(bytes: Buffer): KubeObject {
   const text = bytes.toString('utf8')
-  return (longDigits.test(text) ? parseJSON(text).value : JSON.parse(text)) as KubeObject
+  return (hasLongNumber(text) ? parseJSON(text).value : JSON.parse(text)) as KubeObject
 }
 
 /** The two halves of a change as objects, for selectors that must look inside. */

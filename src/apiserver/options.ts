@@ -11,6 +11,8 @@ export interface WriteOptions {
   readonly dryRun: boolean
   readonly fieldManager: string
   readonly fieldValidation: FieldValidation
+  /** Empty where the client did not say how strict to be. */
+  readonly saidFieldValidation: FieldValidation | ''
   readonly force: boolean
 }
 
@@ -60,8 +62,18 @@ export function readWriteOptions(query: URLSearchParams, kind: OptionsKind, isAp
     dryRun: query.getAll('dryRun').includes('All'),
     fieldManager: manager,
     fieldValidation: validation === '' ? 'Warn' : (validation as FieldValidation),
+    saidFieldValidation: validation as FieldValidation | '',
     force: force === 'true' || force === '1',
   }
+}
+
+/** Of a write that the server makes for itself. */
+export const ownWriteOptions: WriteOptions = {
+  dryRun: false,
+  fieldManager: '',
+  fieldValidation: 'Ignore',
+  saidFieldValidation: '',
+  force: false,
 }
 
 function checkPrintable(field: string, text: string): Fault[] {

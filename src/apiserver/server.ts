@@ -5,6 +5,10 @@ import type { Store } from '../store/store.ts'
 import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { createAdmission, resolveService } from './admission/chain.ts'
 import { createWebhookWire } from './admission/wire.ts'
+import { createAsk } from './aggregation/ask.ts'
+import { createDialer } from './aggregation/dial.ts'
+import { followForeign } from './aggregation/foreign.ts'
+import { createProxy } from './aggregation/proxy.ts'
 import { createAuthenticator } from './authn/authenticate.ts'
 import { createTokens, type Find } from './authn/service-account-token.ts'
 import { createRBAC } from './authz/rbac.ts'
@@ -18,6 +22,7 @@ import { type Actions, withActions } from './edge/actions.ts'
 import { createDocuments } from './edge/documents.ts'
 import { createHandler, type Handler } from './edge/handler.ts'
 import { createInFlight, type InFlightLimits } from './edge/in-flight.ts'
+import { createOwnFirst } from './edge/own-first.ts'
 import { builtinResources } from './kinds/builtin-resources.ts'
 import { Registry } from './kinds/registry.ts'
 import { createLocalClient } from './local-client.ts'
@@ -35,6 +40,8 @@ export interface APIServerOptions {
   /** Called with faults of this server, not of a request. */
   readonly onError: (error: unknown, what: string) => void
   readonly inFlight?: InFlightLimits
+  /** How much the controllers have to do that share this process. */
+  readonly ownWork?: () => number
   /** Where numbers about requests and the store are kept, and what /metrics shows. */
   readonly metrics?: Metrics
   /** Told of every request that comes through the handler; those of the server's own controllers do not. */
@@ -76,6 +83,8 @@ export function createAPIServer(options: APIServerOptions): APIServer {
   })
   const admission = createAdmission({ store, registry, rbac, random, randomUUID }, wire.post)
   const world: World = { store, registry, admission, rbac, tokens, find, now, random, randomUUID }
+  const foreign = followForeign(world, need(registry, 'apiregistration.k8s.io', 'apiservices'))
+  const dialer = createDialer(() => certificates.frontProxy())
   const isReady = { value: false }
   const metrics = options.metrics ?? createMetrics()
   const inFlight = createInFlight(options.inFlight)
@@ -90,12 +99,15 @@ export function createAPIServer(options: APIServerOptions): APIServer {
     }),
     authorize: rbac.authorize,
     inFlight,
+    ownFirst: createOwnFirst({ ownWork: options.ownWork ?? (() => 0) }),
+    proxy: createProxy(world, foreign, dialer),
     onAnswered: countRequests(metrics, { store, running: inFlight.running }),
     onAudit: options.onAudit,
     servePath: withActions(
       options.actions ?? {},
       createDocuments({
         registry,
+        foreign,
         tokens,
         certificates,
         address: options.address,
@@ -112,7 +124,12 @@ export function createAPIServer(options: APIServerOptions): APIServer {
   const { customResources, others } = createControllers(world, {
     convertByWebhook: (objects, apiVersion, conversion) =>
       convertByWebhook(objects, apiVersion, conversion, { post: wire.post, randomUUID }),
-    ca: () => certificates.ca().certificate,
+    authorities: {
+      ca: () => certificates.ca().certificate,
+      frontProxyCA: () => certificates.frontProxyCA().certificate,
+    },
+    foreign,
+    ask: createAsk(dialer),
     onError,
   })
   const stopRBAC = followRBAC(world)
@@ -130,6 +147,8 @@ export function createAPIServer(options: APIServerOptions): APIServer {
       isReady.value = false
       for (const controller of [...others, customResources]) controller.stop()
       stopRBAC()
+      foreign.stop()
+      dialer.close()
       void wire.close()
     },
   }

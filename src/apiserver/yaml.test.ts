@@ -27,10 +27,17 @@ describe('YAML', () => {
     ['flow maps', '{a: '.repeat(100_000)],
     ['lists of lists in a line', '- '.repeat(100_000)],
     ['keys of keys in a line', '? '.repeat(100_000)],
+    ['keys of keys in brackets', `[${'? '.repeat(100_000)}`],
+    ['pairs in brackets', `{${'? a : '.repeat(100_000)}`],
     ['indentation', Array.from({ length: 1_000 }, (_, i) => `${' '.repeat(i)}a:`).join('\n')],
     ['indented lists', Array.from({ length: 1_000 }, (_, i) => `${' '.repeat(i)}-`).join('\n')],
   ])('refuses depth made of %s', (_, text) => {
     expect(() => readYAML(text)).toThrow('exceeded max depth')
+  })
+
+  test('reads a line of many pairs, which is not deep', () => {
+    const pairs = Array.from({ length: 1_000 }, (_, i) => `"k${i}": [{"a": ${i}}]`)
+    expect(Object.keys(readYAML(`{${pairs.join(', ')}}`).value as object)).toHaveLength(1_000)
   })
 
   test('reads what is deep and still reasonable', () => {

@@ -1,8 +1,8 @@
-// YAML from clients, parsed within bounds. The parser recurses, and its cost grows with depth and with every node; so
-// the text is first only split into tokens, which is cheap, and refused when either is too large.
+// YAML from clients, parsed within bounds.
 
-import { CST, type Document, isScalar, Lexer, LineCounter, type Node, parseDocument, visit } from 'yaml'
-import { yamlAliasesMax, yamlDepthMax, yamlMarksMax, yamlTokensMax } from '../limits.ts'
+import { type Document, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml'
+import { yamlAliasesMax } from '../limits.ts'
+import { refuseYAMLBombs } from '../yaml.ts'
 import { quote } from './faults.ts'
 import type { JSONValue } from './object.ts'
 
@@ -14,7 +14,7 @@ export interface ReadYAML {
 
 /** Throws an `Error` whose message says what is wrong with the text. */
 export function readYAML(text: string): ReadYAML {
-  refuseBombs(text)
+  refuseYAMLBombs(text)
   const lines = new LineCounter()
   const document = parseDocument(text, {
     version: '1.1',
@@ -81,37 +81,4 @@ function repeatedKeys(document: Document, lines: LineCounter): string[] {
     },
   })
   return repeated
-}
-
-function refuseBombs(text: string): void {
-  const indents: number[] = []
-  let flow = 0
-  let inLine = 0
-  let isLineStart = true
-  let tokens = 0
-  let marks = 0
-  for (const lexeme of new Lexer().lex(text)) {
-    if (++tokens > yamlTokensMax) throw new Error(`the document has more than ${yamlTokensMax} words`)
-    const type = CST.tokenType(lexeme)
-    if ((type === 'anchor' || type === 'alias') && ++marks > yamlMarksMax) {
-      throw new Error(`the document has more than ${yamlMarksMax} anchors and aliases`)
-    }
-    if (type === 'newline') {
-      isLineStart = true
-      inLine = 0
-      continue
-    }
-    if (isLineStart) {
-      const indent = type === 'space' ? lexeme.length : 0
-      while ((indents.at(-1) ?? -1) >= indent) indents.pop()
-      indents.push(indent)
-      isLineStart = false
-    }
-    if (type === 'flow-seq-start' || type === 'flow-map-start') flow++
-    if (type === 'flow-seq-end' || type === 'flow-map-end') flow--
-    if (type === 'seq-item-ind' || type === 'explicit-key-ind' || type === 'map-value-ind') inLine++
-    if (indents.length + Math.max(flow, 0) + inLine > yamlDepthMax && inLine + flow > 0) {
-      throw new Error(`exceeded max depth of ${yamlDepthMax}`)
-    }
-  }
 }

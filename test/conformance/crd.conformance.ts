@@ -582,6 +582,33 @@ describe('several versions', () => {
     expect(old.warnings).toEqual([`${kind.group}/v1beta1 Widget is deprecated; use ${kind.group}/v1 Widget`])
     expect((await server.get(kind.at(undefined, 'v1alpha1'))).code).toBe(404)
   })
+
+  conforms('show what they know of an object, and a change by one of them keeps no more', async () => {
+    const knowing = (...fields: string[]) => ({
+      type: 'object',
+      properties: {
+        spec: { type: 'object', properties: Object.fromEntries(fields.map(field => [field, { type: 'string' }])) },
+      },
+    })
+    const { crd, kind } = crdFor({
+      scope: 'Cluster',
+      versions: [
+        { name: 'v2', served: true, storage: true, schema: { openAPIV3Schema: knowing('name', 'colour') } },
+        { name: 'v1', served: true, storage: false, schema: { openAPIV3Schema: knowing('name') } },
+      ],
+    })
+    ok(await server.create(crds, crd))
+    made.push(kind.crdPath)
+    const path = await eventually(async () => {
+      const object = { ...kind.object('one', { spec: { name: 'a', colour: 'red' } }), apiVersion: `${kind.group}/v2` }
+      ok(await server.create(kind.at(undefined, 'v2'), object))
+      return `${kind.at(undefined, 'v1')}/one`
+    })
+    expect(ok(await server.get(path)).spec).toEqual({ name: 'a' })
+    expect(ok(await server.get(kind.at(undefined, 'v1'))).items.map(({ spec }) => spec)).toEqual([{ name: 'a' }])
+    ok(await server.merge(`${path}?fieldValidation=Strict`, { spec: { name: 'b' } }))
+    expect(ok(await server.get(`${kind.at(undefined, 'v2')}/one`)).spec).toEqual({ name: 'b' })
+  })
 })
 
 describe('printing and selecting', () => {

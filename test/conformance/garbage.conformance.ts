@@ -2,14 +2,30 @@
 
 import { describe, expect } from 'vitest'
 import type { Body } from './client.ts'
-import { configMap, configMaps, conforms, customKind, eventually, namespace, ok, server } from './world.ts'
+import {
+  configMap,
+  configMaps,
+  conforms,
+  customKind,
+  eventually,
+  namespace,
+  namespaceForPods,
+  ok,
+  pod,
+  server,
+  unique,
+} from './world.ts'
 
 function owned(by: Body, more: object = {}): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', name: by.metadata.name, uid: by.metadata.uid, ...more }
 }
 
-async function gone(path: string, withinMs = 30_000): Promise<void> {
-  await eventually(async () => expect((await server.get(path)).code).toBe(404), withinMs)
+async function gone(path: string, withinMs = 120_000): Promise<void> {
+  await eventually(async () => {
+    const { code, body } = await server.get(path)
+    // A namespace that does not end says why.
+    expect(code, JSON.stringify(body.status)).toBe(404)
+  }, withinMs)
 }
 
 describe.concurrent('garbage collection', () => {
@@ -255,6 +271,38 @@ describe.concurrent('namespaces', () => {
     }
   })
 
+  conforms('end with their pods first, and keep all else until those are gone', async () => {
+    const ns = await namespaceForPods()
+    const at = `/api/v1/namespaces/${ns}`
+    ok(await server.create(`${at}/pods`, pod('held', {}, { finalizers: ['example.com/hold'] })))
+    ok(await server.create(`${at}/pods`, pod('running', { nodeName: 'some-node' })))
+    ok(await server.create(`${at}/configmaps`, configMap('used')))
+    ok(await server.delete(at))
+    const status = await eventually(async () => {
+      for (const name of ['held', 'running']) {
+        expect(ok(await server.get(`${at}/pods/${name}`)).metadata.deletionTimestamp).toBeTruthy()
+      }
+      const { status } = ok(await server.get(at))
+      expect(status).toHaveProperty('conditions')
+      return status
+    })
+    // What is said of content is about the rest, which is not looked at yet.
+    expect(status).toMatchObject({
+      phase: 'Terminating',
+      conditions: [
+        { type: 'NamespaceDeletionDiscoveryFailure', status: 'False' },
+        { type: 'NamespaceDeletionGroupVersionParsingFailure', status: 'False' },
+        { type: 'NamespaceDeletionContentFailure', status: 'False', reason: 'ContentDeleted' },
+        { type: 'NamespaceContentRemaining', status: 'False', reason: 'ContentRemoved' },
+        { type: 'NamespaceFinalizersRemaining', status: 'False', reason: 'ContentHasNoFinalizers' },
+      ],
+    })
+    ok(await server.delete(`${at}/pods/running?gracePeriodSeconds=0`))
+    expect((await server.get(`${at}/configmaps/used`)).code).toBe(200)
+    ok(await server.merge(`${at}/pods/held`, { metadata: { finalizers: null } }))
+    await gone(at, 60_000)
+  })
+
   conforms('have names that are DNS labels', async () => {
     const answer = await server.create('/api/v1/namespaces', {
       apiVersion: 'v1',
@@ -263,5 +311,67 @@ describe.concurrent('namespaces', () => {
     })
     expect(answer.code).toBe(422)
     expect(answer.body.message).toContain('metadata.name: Invalid value: "a.b": must not contain dots')
+  })
+})
+
+describe('a claim to a volume', () => {
+  const claims = (ns: string) => `/api/v1/namespaces/${ns}/persistentvolumeclaims`
+  const claim = (name: string, metadata: object = {}) => ({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, ...metadata },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, storageClassName: '' },
+  })
+  const user = (name: string, of: string, fields: object = {}) =>
+    pod(name, { volumes: [{ name: 'disk', persistentVolumeClaim: { claimName: of } }], ...fields })
+  const protection = 'kubernetes.io/pvc-protection'
+
+  conforms('is protected from the start, and goes when no pod uses it', async () => {
+    const ns = await namespace()
+    const made = ok(await server.create(claims(ns), claim('one')))
+    expect(made.metadata.finalizers).toEqual([protection])
+    expect(JSON.stringify(made.metadata.managedFields)).not.toContain('finalizers')
+    const other = ok(await server.create(claims(ns), claim('two', { finalizers: ['example.com/own'] })))
+    expect(other.metadata.finalizers).toEqual(['example.com/own', protection])
+    ok(await server.delete(`${claims(ns)}/one`))
+    await gone(`${claims(ns)}/one`)
+  })
+
+  conforms('is protected again when its finalizer is taken off', async () => {
+    const ns = await namespace()
+    ok(await server.create(claims(ns), claim('one')))
+    ok(await server.merge(`${claims(ns)}/one`, { metadata: { finalizers: null } }))
+    await eventually(async () => {
+      expect(ok(await server.get(`${claims(ns)}/one`)).metadata.finalizers).toEqual([protection])
+    })
+  })
+
+  conforms('stays while there is a pod on a node that names it, even one that has ended', async () => {
+    const ns = await namespaceForPods()
+    const pods = `/api/v1/namespaces/${ns}/pods`
+    ok(await server.create(claims(ns), claim('used')))
+    ok(await server.create(claims(ns), claim('waiting')))
+    ok(await server.create(pods, user('runs', 'used', { nodeName: 'some-node' })))
+    ok(await server.create(pods, user('waits', 'waiting')))
+    ok(await server.merge(`${pods}/runs/status`, { status: { phase: 'Succeeded' } }))
+    ok(await server.delete(`${claims(ns)}/used`))
+    // A pod that no node has seen will not start with a claim that is on its way out.
+    ok(await server.delete(`${claims(ns)}/waiting`))
+    await gone(`${claims(ns)}/waiting`)
+    expect(ok(await server.get(`${claims(ns)}/used`)).metadata.finalizers).toEqual([protection])
+    ok(await server.delete(`${pods}/runs?gracePeriodSeconds=0`))
+    await gone(`${claims(ns)}/used`)
+  })
+
+  conforms('has a volume that is protected alike', async () => {
+    const name = unique('volume')
+    const path = '/api/v1/persistentvolumes'
+    const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/x' } }
+    const volume = ok(
+      await server.create(path, { apiVersion: 'v1', kind: 'PersistentVolume', metadata: { name }, spec }),
+    )
+    expect(volume.metadata.finalizers).toEqual(['kubernetes.io/pv-protection'])
+    ok(await server.delete(`${path}/${name}`))
+    await gone(`${path}/${name}`)
   })
 })

@@ -12,7 +12,7 @@ const { name: serverName, kubeconfig } = inject('server')
 export const server: Client = connect(kubeconfig)
 
 // While a server is being worked on, a shorter wait tells sooner what it does not do at all.
-const patienceMs = Number(process.env.MOORING_CONFORMANCE_PATIENCE ?? 30_000)
+const patienceMs = Number(process.env.MOORING_CONFORMANCE_PATIENCE ?? 90_000)
 
 /** One behaviour that every server under test has; see `skips.ts` for the ones that one of them cannot have. */
 export function conforms(name: string, check: () => Promise<void>): void {

@@ -11,8 +11,6 @@ const unservedKinds =
   'Flow control, dynamic resource allocation, service CIDRs and component statuses have nothing behind them here, ' +
   'so they are not served; short names such as `ip` stay free for kinds about addresses.'
 const healthChecks = 'The checks name the parts of the server, and this server is made of other parts.'
-const protection =
-  'Nothing here uses volumes, so no controller would ever take the protecting finalizer away, and deletion would hang.'
 const nodeTaint = 'No controller here watches nodes, so a taint that says "not ready" would stay on a node for ever.'
 const goDiff =
   'kube-apiserver appends a diff of its internal Go structures; the refusal itself is the same, the diff is left out.'
@@ -40,9 +38,6 @@ export const differences: readonly Difference[] = [
       'Fields, types and enumerations are those of the served release; the prose of built-in kinds comes from a ' +
       'published package of an earlier one.',
   },
-  { scenario: 'create-dry-run', command: 'kubectl create -f pvc.yaml --dry-run=server -o yaml', reason: protection },
-  { scenario: 'storage', command: 'kubectl get pv storage-pv -o yaml', reason: protection },
-  { scenario: 'storage', command: 'kubectl get pvc data -o yaml', reason: protection },
   { scenario: 'nodes', command: 'kubectl get node hand-made -o yaml', reason: nodeTaint },
   { scenario: 'describe', command: 'kubectl describe node describe-node', reason: nodeTaint },
   {

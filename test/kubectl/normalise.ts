@@ -26,6 +26,20 @@ const rules: readonly (readonly [RegExp, string])[] = [
   [/[ \t]+$/gm, ''],
 ]
 
+// The API server lists the writers of one second by name and those of two by time; which it is depends on how fast
+// the machine was. What each of them owns is compared, in one order.
+const managedFields = /(?<=^( *)managedFields:\n)(?:\1- .*\n(?:\1 {2}.*\n)*)+/gm
+
+function sortManagedFields(text: string): string {
+  return text.replace(managedFields, (entries: string, indent: string) => {
+    const managerOf = (entry: string) => /^ *manager: (.*)$/m.exec(entry)?.[1] ?? ''
+    return entries
+      .split(new RegExp(`^(?=${indent}- )`, 'm'))
+      .toSorted((left, right) => managerOf(left).localeCompare(managerOf(right)))
+      .join('')
+  })
+}
+
 export function normalise(text: string): string {
-  return rules.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text)
+  return sortManagedFields(rules.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text))
 }

@@ -24,7 +24,7 @@ export function createAdmission(world: ChainWorld, post: PostToWebhook): Admissi
       return namespace && (namespace.metadata.labels ?? {})
     },
     authorize: (user, attributes) => world.rbac.authorize(user, attributes),
-    equivalents: resource => versionsOf(world, resource),
+    equivalents: (resource, subresource) => versionsOf(world, resource, subresource),
     convert: async (object, to) => {
       const found = registry.findKind(to.group, to.version, to.kind)
       const [converted] = found ? await found.resource.convert([object], found.served.kind) : []
@@ -74,12 +74,16 @@ function kindOf(object: KubeObject | undefined, otherwise?: GroupVersionKind): G
   return { ...parseAPIVersion(object.apiVersion), kind: object.kind }
 }
 
-function versionsOf({ registry }: ChainWorld, { group, resource }: GroupVersionResource) {
+function versionsOf({ registry }: ChainWorld, { group, resource }: GroupVersionResource, subresource: string) {
   const found = registry.find(group, resource)
-  return [...(found?.versions.values() ?? [])].map(({ kind }) => ({
-    resource: { group: kind.group, version: kind.version, resource: kind.plural },
-    kind: { group: kind.group, version: kind.version, kind: kind.kind },
-  }))
+  return [...(found?.versions.values() ?? [])].map(({ kind }) => {
+    const own = kind.subresources.find(({ name }) => name === subresource)
+    const { group = kind.group, version = kind.version } = own ?? {}
+    return {
+      resource: { group: kind.group, version: kind.version, resource: kind.plural },
+      kind: { group, version, kind: own?.kind ?? kind.kind },
+    }
+  })
 }
 
 function normalize({ registry }: ChainWorld, object: KubeObject, kind: GroupVersionKind): KubeObject {

@@ -1,11 +1,13 @@
 // Admission that is part of the server: a namespace that is absent or terminating takes no new objects, some namespaces
-// cannot be deleted, no user grants permissions that they do not have, and pods get what a cluster adds to them.
+// cannot be deleted, no user grants permissions that they do not have, and pods, volumes and claims to volumes get what a
+// cluster adds to them.
 
 import { checkBindingEscalation, checkRoleEscalation } from '../authz/escalation.ts'
 import type { AdmissionRequest, World } from '../call.ts'
 import { getObject } from '../objects.ts'
 import { forbidden, notFound, type StatusError } from '../status.ts'
 import { admitPod } from './pods.ts'
+import { protectStorage } from './volumes.ts'
 
 type RuleWorld = Pick<World, 'store' | 'registry' | 'rbac' | 'random'>
 
@@ -14,6 +16,7 @@ const immortal = new Set(['default', 'kube-system', 'kube-public', 'kube-node-le
 export function applyRules(world: RuleWorld, request: AdmissionRequest): void {
   const refusal = checkNamespace(world, request) ?? checkEscalation(world, request) ?? admitPod(world, request)
   if (refusal !== undefined) throw refusal
+  protectStorage(request)
 }
 
 function checkNamespace(

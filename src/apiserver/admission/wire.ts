@@ -6,11 +6,11 @@
 // Every failure is a `WebhookCallError` whose message is what a Go client would say, because users search for that
 // text.
 
-import { isIP } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { Pool } from 'undici'
 import { JSONSyntaxError, parseJSON, stringify } from '../../json.ts'
 import { webhookAnswerBytesMax, webhookPoolsMax } from '../../limits.ts'
+import { codeOf, describeDialFailure } from '../dial-failure.ts'
 import { quote } from '../faults.ts'
 import type { JSONValue } from '../object.ts'
 import { getOwn, isObject } from '../object.ts'
@@ -47,7 +47,7 @@ export interface WireOptions {
   readonly resolveService: ResolveService
   /** A signal that aborts after so many seconds. */
   readonly timeout: (seconds: number) => AbortSignal
-  /** Shown to every webhook that asks for a client certificate; none where it is left out. PEM, both. */
+  /** Shown to every webhook that asks for a client certificate and takes it; none where it is left out. PEM, both. */
   readonly clientCertificate?: (() => { readonly certificate: string; readonly key: string }) | undefined
 }
 
@@ -63,14 +63,20 @@ class WebhookCallError extends Error {
 /** Between requests. Go servers close idle connections after 90 seconds or more; better we close first. */
 const keepAliveMs = 30_000
 const connectTimeoutMs = 30_000
+/** The other side ended the connection, with a TLS alert or without. */
+const hangUps = /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE|ERR_SSL_.*ALERT.*)$/
+
 /** Webhooks log it, and some look for it. */
 const userAgent = 'kube-apiserver-admission'
 
 export function createWebhookWire({ resolveService, timeout, clientCertificate }: WireOptions): WebhookWire {
   const pools = new Map<string, Pool>()
 
-  function poolFor(target: Target, ca: string | undefined): Pool {
-    const own = clientCertificate?.()
+  /** Webhooks that hang up on a client with our certificate, as those do that verify it by an authority that is not ours. */
+  const bare = new Set<string>()
+
+  function poolFor(target: Target, ca: string | undefined, isBare: boolean): Pool {
+    const own = isBare ? undefined : clientCertificate?.()
     const key = JSON.stringify([target.origin, target.serverName, ca, own?.certificate])
     const existing = pools.get(key)
     if (existing) {
@@ -120,13 +126,15 @@ export function createWebhookWire({ resolveService, timeout, clientCertificate }
       return await exchange(target, text, limit)
     } catch (error) {
       if (error instanceof WebhookCallError) throw error
-      throw new WebhookCallError(`Post ${quote(url.href)}: ${describe(error, target, limit)}`, { cause: error })
+      throw new WebhookCallError(`Post ${quote(url.href)}: ${describeDialFailure(error, target, limit)}`, {
+        cause: error,
+      })
     }
   }
 
   async function exchange(target: Target, text: string, signal: AbortSignal): Promise<JSONValue> {
-    const send = () =>
-      poolFor(target, target.ca).request({
+    const send = (isBare: boolean) =>
+      poolFor(target, target.ca, isBare).request({
         method: 'POST',
         path: target.path,
         headers: {
@@ -138,12 +146,26 @@ export function createWebhookWire({ resolveService, timeout, clientCertificate }
         body: text,
         signal,
       })
-    const response = await send().catch((error: unknown) => {
-      // A kept connection may have been closed by the other side just as we used it; it then never saw the request.
-      if (codeOf(error) === 'UND_ERR_SOCKET' && !signal.aborted) return send()
-      throw error
-    })
+    const isHungUp = (error: unknown) => hangUps.test(codeOf(error)) && !signal.aborted
+    const place = JSON.stringify([target.origin, target.serverName, target.ca])
+    const response = await send(bare.has(place))
+      .catch((error: unknown) => {
+        // A kept connection may have been closed by the other side just as we used it; it then never saw the request.
+        if (isHungUp(error)) return send(bare.has(place))
+        throw error
+      })
+      .catch(async (error: unknown) => {
+        if (!isHungUp(error) || clientCertificate === undefined || bare.has(place)) throw error
+        const answered = await send(true)
+        if (answered.statusCode < 300) remember(place)
+        return answered
+      })
     return readAnswer(response)
+  }
+
+  function remember(place: string): void {
+    if (bare.size >= webhookPoolsMax) bare.clear()
+    bare.add(place)
   }
 
   return {
@@ -304,69 +326,4 @@ function genericMessage(code: number, text: string, contentType: string | string
   if (code === 403 || code === 406 || code === 415) return said
   if (code >= 500) return `an error on the server (${quote(said)}) has prevented the request from succeeding`
   return `the server responded with the status code ${code} but did not return more information`
-}
-
-const untrusted = 'tls: failed to verify certificate: x509: certificate signed by unknown authority'
-
-function describe(error: unknown, target: Target, signal: AbortSignal): string {
-  if (signal.aborted) return isTimeout(signal.reason) ? 'context deadline exceeded' : 'context canceled'
-  switch (codeOf(error)) {
-    case 'ECONNREFUSED':
-      return `dial tcp ${target.dialed}: connect: connection refused`
-    case 'ENOTFOUND':
-    case 'EAI_AGAIN':
-      return `dial tcp: lookup ${target.serverName}: no such host`
-    case 'EHOSTUNREACH':
-      return `dial tcp ${target.dialed}: connect: no route to host`
-    case 'ETIMEDOUT':
-    case 'UND_ERR_CONNECT_TIMEOUT':
-      return `dial tcp ${target.dialed}: i/o timeout`
-    case 'UND_ERR_HEADERS_TIMEOUT':
-    case 'UND_ERR_BODY_TIMEOUT':
-      return 'context deadline exceeded'
-    case 'UND_ERR_SOCKET':
-      return 'EOF'
-    case 'UND_ERR_RES_EXCEEDED_MAX_SIZE':
-      return `the answer is larger than ${webhookAnswerBytesMax} bytes`
-    case 'SELF_SIGNED_CERT_IN_CHAIN':
-    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
-    case 'UNABLE_TO_GET_ISSUER_CERT':
-    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
-    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
-    case 'CERT_SIGNATURE_FAILURE':
-      return untrusted
-    case 'CERT_HAS_EXPIRED':
-    case 'CERT_NOT_YET_VALID':
-      return 'tls: failed to verify certificate: x509: certificate has expired or is not yet valid'
-    case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return `tls: failed to verify certificate: ${describeMismatch(error, target.serverName)}`
-    default:
-      return error instanceof Error ? error.message : String(error)
-  }
-}
-
-function isTimeout(reason: unknown): boolean {
-  return reason instanceof Error && reason.name === 'TimeoutError'
-}
-
-function codeOf(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (typeof code === 'string') return code
-  // Several addresses were tried; they failed alike.
-  return error instanceof AggregateError && error.errors.length > 0 ? codeOf(error.errors[0]) : ''
-}
-
-function describeMismatch(error: unknown, wanted: string): string {
-  const certificate = error instanceof Error && 'cert' in error ? error.cert : undefined
-  const alternatives = isObject(certificate) ? textOf(certificate.subjectaltname).split(', ') : []
-  const wantsAddress = isIP(wanted) !== 0
-  const prefix = wantsAddress ? 'IP Address:' : 'DNS:'
-  const names = alternatives.filter(name => name.startsWith(prefix)).map(name => name.slice(prefix.length))
-  if (names.length > 0) return `x509: certificate is valid for ${names.join(', ')}, not ${wanted}`
-  if (!wantsAddress) return `x509: certificate is not valid for any names, but wanted to match ${wanted}`
-  return `x509: cannot validate certificate for ${wanted} because it doesn't contain any IP SANs`
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : ''
 }

@@ -9,7 +9,7 @@ import { impersonate } from './impersonate.ts'
 import { jwks, openIDConfiguration } from './openid.ts'
 import { answerSelfSubjectReview, answerTokenReview } from './reviews.ts'
 import { createTokens } from './service-account-token.ts'
-import { answerTokenRequest } from './token-request.ts'
+import { answerTokenRequest, defaultTokenRequest, prepareTokenRequest } from './token-request.ts'
 import { anonymous, parseServiceAccountUser } from './user.ts'
 
 const start = new Date('2026-03-01T12:00:00Z')
@@ -38,11 +38,12 @@ function aWorld(signingKey = ecKey) {
     allowAnonymous: true,
   })
   world.put('serviceaccounts', 'team-a', 'robot', 'uid-1')
-  const ask = (spec: Record<string, unknown> = {}, metadata = {}, warn: (text: string) => void = () => {}) =>
-    answerTokenRequest(
-      { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata, spec },
-      { namespace: 'team-a', name: 'robot', tokens, find, now: world.now, warn },
-    )
+  const ask = (spec: Record<string, unknown> = {}, metadata = {}, warn: (text: string) => void = () => {}) => {
+    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', metadata, spec }
+    const context = { namespace: 'team-a', name: 'robot', tokens, find, now: world.now, warn }
+    defaultTokenRequest(request)
+    return answerTokenRequest(prepareTokenRequest(request, context), context)
+  }
   const tokenFor = (spec: Record<string, unknown> = {}) => (ask(spec).status as { token: string }).token
   return { world, tokens, authenticate, ask, tokenFor }
 }

@@ -1,5 +1,5 @@
 // TokenRequest: `POST .../serviceaccounts/NAME/token` answers with a token for that account, perhaps bound to a pod, a
-// secret or a node, so that it dies with it.
+// secret or a node, so that it dies with it. First the request is prepared, which webhooks see; then it is answered.
 
 import { invalid } from '../faults.ts'
 import type { KubeObject } from '../object.ts'
@@ -27,9 +27,17 @@ export interface TokenRequestContext {
   readonly warn: (text: string) => void
 }
 
-/** A copy of the request with its status filled in. Throws a `StatusError`. */
-export function answerTokenRequest(request: KubeObject, context: TokenRequestContext): KubeObject {
-  const { namespace, name, tokens, find, now, warn } = context
+/** What every TokenRequest has, whatever was left out. */
+export function defaultTokenRequest(request: KubeObject): void {
+  const spec = isObject(request.spec) ? request.spec : {}
+  const { audiences = null, boundObjectRef = null, expirationSeconds } = spec
+  request.spec = { ...spec, audiences, expirationSeconds: secondsOf(expirationSeconds), boundObjectRef }
+  request.status = { token: '', expirationTimestamp: null }
+}
+
+/** A copy of the request, checked, with all that it leaves to the server but the token. Throws a `StatusError`. */
+export function prepareTokenRequest(request: KubeObject, context: TokenRequestContext): KubeObject {
+  const { namespace, name, tokens, now } = context
   const { metadata } = request
   if (metadata.name && metadata.name !== name) {
     throw mismatch(name, 'metadata.name', metadata.name, 'must match the service account name if specified')
@@ -42,9 +50,7 @@ export function answerTokenRequest(request: KubeObject, context: TokenRequestCon
       'must match the service account namespace if specified',
     )
   }
-  const account = find('serviceaccounts', namespace, name)
-  if (account === undefined) throw notFound({ group: '', plural: 'serviceaccounts' }, name)
-  const uid = account.metadata.uid ?? ''
+  const uid = uidOf(context)
   if (metadata.uid && metadata.uid !== uid) {
     throw conflict(
       { group: tokenRequestKind.group, plural: tokenRequestKind.kind },
@@ -64,11 +70,26 @@ export function answerTokenRequest(request: KubeObject, context: TokenRequestCon
     throw badDuration(askedSeconds, 'may not specify a duration larger than 2^32 seconds')
   }
 
+  return {
+    ...request,
+    metadata: { ...metadata, name, namespace, uid, creationTimestamp: toTimestamp(now) },
+    spec: { ...spec, audiences: [...audiences], expirationSeconds: askedSeconds },
+    status: { token: '', expirationTimestamp: null },
+  }
+}
+
+/** The prepared request with its token. Throws a `StatusError`. */
+export function answerTokenRequest(prepared: KubeObject, context: TokenRequestContext): KubeObject {
+  const { namespace, name, tokens, now, warn } = context
+  const spec = isObject(prepared.spec) ? prepared.spec : {}
+  const audiences = listOfText(spec.audiences)
+  const askedSeconds = secondsOf(spec.expirationSeconds)
   const expirationSeconds = Math.min(askedSeconds, grantedSecondsMax)
   if (expirationSeconds < askedSeconds) {
     warn(`requested expiration of ${askedSeconds} seconds shortened to ${expirationSeconds} seconds`)
   }
 
+  const uid = uidOf(context)
   const bound = boundTo(spec.boundObjectRef, context)
   const isExtended =
     bound.pod !== undefined &&
@@ -83,11 +104,16 @@ export function answerTokenRequest(request: KubeObject, context: TokenRequestCon
     ...(isExtended && { warnAfterSeconds: expirationSeconds }),
   })
   return {
-    ...request,
-    metadata: { ...metadata, name, namespace, uid, creationTimestamp: toTimestamp(now) },
-    spec: { ...spec, audiences: [...audiences], expirationSeconds, boundObjectRef: spec.boundObjectRef ?? null },
+    ...prepared,
+    spec: { ...spec, expirationSeconds },
     status: { token, expirationTimestamp: toTimestamp(new Date(now.getTime() + expirationSeconds * 1000)) },
   }
+}
+
+function uidOf({ namespace, name, find }: TokenRequestContext): string {
+  const account = find('serviceaccounts', namespace, name)
+  if (account === undefined) throw notFound({ group: '', plural: 'serviceaccounts' }, name)
+  return account.metadata.uid ?? ''
 }
 
 function boundTo(reference: unknown, context: TokenRequestContext): Pick<TokenContent, 'pod' | 'secret' | 'node'> {

@@ -2,12 +2,13 @@
 
 import type { Behaviour } from '../kinds/kind.ts'
 import { clone, equal, type KubeObject } from '../object.ts'
-import { toQuantity } from '../wire/quantity.ts'
 import { type Fields, fill, items, part, text } from './fields.ts'
 import { checkNewPod, checkPodChange, checkPodSpec, checkPodTemplate } from './pod-checks.ts'
-import { containersOf, defaultPod, defaultPodTemplate } from './pod-defaults.ts'
+import { defaultPod, defaultPodTemplate } from './pod-defaults.ts'
+import { checkResize, keepBeyondResize } from './pod-resize.ts'
 import { podWarnings } from './pod-warnings.ts'
 import { systemPriorities } from './policies.ts'
+import { qualityOfService } from './quality-of-service.ts'
 
 const specText = (field: string) => (pod: KubeObject) => text(part(pod, 'spec')?.[field])
 const statusText = (field: string) => (pod: KubeObject) => text(part(pod, 'status')?.[field])
@@ -43,6 +44,7 @@ export const pods: Behaviour = {
   validateNew: pod => checkNewPod(part(pod, 'spec') ?? {}),
   validateUpdate: (pod, old) =>
     equal(pod.spec, old.spec) ? [] : checkPodChange(part(pod, 'spec') ?? {}, part(old, 'spec') ?? {}),
+  resize: { prepare: keepBeyondResize, validate: checkResize },
   warnings: pod => podWarnings(pod),
   fields: {
     'spec.nodeName': specText('nodeName'),
@@ -91,33 +93,4 @@ function tolerateFailingNodes(spec: Fields): void {
 function coversEviction(toleration: Fields, key: string): boolean {
   const isOfKey = text(toleration.key) === key || text(toleration.key) === ''
   return isOfKey && ['', 'NoExecute'].includes(text(toleration.effect))
-}
-
-const counted = ['cpu', 'memory']
-
-/**
- * Guaranteed: every container limits cpu and memory and asks for exactly that. BestEffort: no container asks for
- * anything. Burstable: the rest.
- */
-function qualityOfService(spec: Fields | undefined): 'Guaranteed' | 'Burstable' | 'BestEffort' {
-  const ephemeral = new Set(items(spec?.ephemeralContainers))
-  const containers = containersOf(spec).filter(container => !ephemeral.has(container))
-  const amounts = containers.map(container => ({
-    requests: positiveAmounts(part(container, 'resources', 'requests')),
-    limits: positiveAmounts(part(container, 'resources', 'limits')),
-  }))
-  if (amounts.every(({ requests, limits }) => requests.size === 0 && limits.size === 0)) return 'BestEffort'
-  const isGuaranteed = amounts.every(({ requests, limits }) =>
-    counted.every(name => limits.has(name) && (requests.get(name) ?? limits.get(name)) === limits.get(name)),
-  )
-  return isGuaranteed ? 'Guaranteed' : 'Burstable'
-}
-
-function positiveAmounts(list: Fields | undefined): Map<string, bigint> {
-  const amounts = new Map<string, bigint>()
-  for (const name of counted) {
-    const quantity = toQuantity(list?.[name])
-    if (quantity !== undefined && quantity.nanos > 0n) amounts.set(name, quantity.nanos)
-  }
-  return amounts
 }

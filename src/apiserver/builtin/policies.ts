@@ -4,7 +4,7 @@
 import { type Fault, forbidden, invalid, notSupported, quote, required } from '../faults.ts'
 import type { Behaviour } from '../kinds/kind.ts'
 import { toTimestamp } from '../metadata.ts'
-import { checkLabel, checkSubdomain } from '../names.ts'
+import { checkLabel, checkLabel1035, checkSubdomain } from '../names.ts'
 import { clone, type KubeObject } from '../object.ts'
 import { ensure, type Fields, fill, isAbsent, items, part, text, texts } from './fields.ts'
 import { checkAtMostAll, checkCountOrPercent, numberOf } from './number-checks.ts'
@@ -246,6 +246,10 @@ export const apiServices: Behaviour = {
       const why = `must be \`spec.version+"."+spec.group\`: "${expected}"`
       faults.push(invalid('metadata.name', object.metadata.name, why))
     }
+    if (text(spec.group) !== '') {
+      for (const why of checkSubdomain(text(spec.group))) faults.push(invalid('spec.group', spec.group, why))
+    }
+    for (const why of checkLabel1035(text(spec.version))) faults.push(invalid('spec.version', spec.version, why))
     for (const field of ['groupPriorityMinimum', 'versionPriority']) {
       const priority = numberOf(spec[field]) ?? 0
       const max = field === 'versionPriority' ? 1000 : 20_000
@@ -253,6 +257,28 @@ export const apiServices: Behaviour = {
         faults.push(invalid(`spec.${field}`, priority, `must be positive and less than ${max}`))
       }
     }
-    return faults
+    return [...faults, ...checkServer(spec)]
   },
+}
+
+/** Where the server of an APIService is, and how it is trusted. */
+function checkServer(spec: Fields): Fault[] {
+  const [bundle, isInsecure] = [text(spec.caBundle), spec.insecureSkipTLSVerify === true]
+  const [bundlePath, insecurePath] = ['spec.caBundle', 'spec.insecureSkipTLSVerify']
+  const service = part(spec, 'service')
+  if (service === undefined) {
+    const bytes = `${Buffer.from(bundle, 'base64').length} bytes`
+    return [
+      ...(bundle === '' ? [] : [invalid(bundlePath, bytes, 'local APIServices may not have a caBundle')]),
+      ...(isInsecure ? [invalid(insecurePath, true, 'local APIServices may not have insecureSkipTLSVerify')] : []),
+    ]
+  }
+  const missing = ['namespace', 'name'].filter(field => text(service[field]) === '')
+  const port = numberOf(service.port) ?? 0
+  const portFault = invalid('spec.service.port', port, 'port is not valid: must be between 1 and 65535, inclusive')
+  return [
+    ...missing.map(field => required(`spec.service.${field}`)),
+    ...(port < 1 || port > 65_535 ? [portFault] : []),
+    ...(isInsecure && bundle !== '' ? [invalid(insecurePath, true, 'may not be true if caBundle is present')] : []),
+  ]
 }

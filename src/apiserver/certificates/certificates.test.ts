@@ -1,6 +1,15 @@
 import { execFileSync } from 'node:child_process'
 import { X509Certificate } from 'node:crypto'
-import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer, request } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -177,16 +186,45 @@ describe('kept certificates', () => {
     expect(second.ca()).toEqual(first.ca())
     expect(second.server()).toEqual(first.server())
     expect(second.admin()).toEqual(first.admin())
+    expect(second.frontProxyCA()).toEqual(first.frontProxyCA())
+    expect(second.frontProxy()).toEqual(first.frontProxy())
     expect(second.serviceAccountKey().equals(first.serviceAccountKey())).toBe(true)
   })
 
   it('are readable by their owner only, even after their mode was loosened', () => {
     open(start)
-    const file = join(directory, 'ca.pem')
-    expect(statSync(file).mode & 0o777).toBe(0o600)
-    writeFileSync(file, readFileSync(file), { mode: 0o644 })
+    const all = readdirSync(directory)
+    expect(all).toEqual(expect.arrayContaining(['ca.pem', 'front-proxy-ca.pem', 'front-proxy.pem']))
+    for (const file of all.map(name => join(directory, name))) {
+      expect(statSync(file).mode & 0o777).toBe(0o600)
+      chmodSync(file, 0o644)
+    }
     open(start)
-    expect(statSync(file).mode & 0o777).toBe(0o600)
+    for (const name of all) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600)
+  })
+
+  it('let one certificate speak for users to extension API servers, of an authority that signs nothing else', () => {
+    const kept = open(start)
+    const [authority, proxy] = [kept.frontProxyCA(), kept.frontProxy()].map(one => new X509Certificate(one.certificate))
+    expect(readSubject(proxy?.raw ?? Buffer.alloc(0))).toEqual({ commonName: 'front-proxy-client', organizations: [] })
+    expect(authority && proxy?.verify(authority.publicKey)).toBe(true)
+    const clients = new X509Certificate(kept.ca().certificate)
+    expect(proxy?.verify(clients.publicKey)).toBe(false)
+    const admin = new X509Certificate(kept.admin().certificate)
+    expect(authority && admin.verify(authority.publicKey)).toBe(false)
+  })
+
+  it('renew the certificate for extension API servers as the others, under the same authority', () => {
+    const kept = open(start)
+    const [authority, before] = [kept.frontProxyCA(), kept.frontProxy()]
+    kept.renewIfNeeded(new Date(start.getTime() + 240 * day))
+    expect(kept.frontProxy()).toEqual(before)
+    kept.renewIfNeeded(new Date(start.getTime() + 250 * day))
+    expect(kept.frontProxy()).not.toEqual(before)
+    expect(kept.frontProxyCA()).toEqual(authority)
+    kept.renewIfNeeded(new Date(start.getTime() + 8 * 365 * day))
+    expect(kept.frontProxyCA().certificate).not.toBe(authority.certificate)
+    expect(kept.frontProxyCA().key).toBe(authority.key)
   })
 
   it('say which of them were not there', () => {

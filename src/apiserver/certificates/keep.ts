@@ -6,6 +6,8 @@
 //   server.pem           what the API server shows to clients
 //   admin.pem            the administrator: user kubernetes-admin, group system:masters
 //   service-account.pem  the key that signs service account tokens; never replaced, or every token would die
+//   front-proxy-ca.pem   the authority of the next one alone: no other certificate may speak for users
+//   front-proxy.pem      what the API server shows to extension API servers, to which it forwards requests of users
 //
 // A damaged file stops the start with one sentence. Replacing it silently would lock out every client that trusts it.
 
@@ -34,6 +36,8 @@ export interface KeptCertificates {
   server(): Issued
   admin(): Issued
   serviceAccountKey(): KeyObject
+  frontProxyCA(): Issued
+  frontProxy(): Issued
   /** Renews what is in the last third of its life. True when the server must load its certificates anew. */
   renewIfNeeded(now: Date): boolean
 }
@@ -47,6 +51,9 @@ const clockSkew = 60 * 60 * 1000
 const adminUser = 'kubernetes-admin'
 const adminGroup = 'system:masters'
 
+/** The common name by which extension API servers know this one, as they read it in a ConfigMap. */
+export const frontProxyName = 'front-proxy-client'
+
 export function keepCertificates({ directory, names, clock }: KeepOptions): KeptCertificates {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   removeTemporaryFiles(directory)
@@ -55,6 +62,8 @@ export function keepCertificates({ directory, names, clock }: KeepOptions): Kept
     server: join(directory, 'server.pem'),
     admin: join(directory, 'admin.pem'),
     serviceAccount: join(directory, 'service-account.pem'),
+    frontProxyCA: join(directory, 'front-proxy-ca.pem'),
+    frontProxy: join(directory, 'front-proxy.pem'),
   }
 
   const known = readSigningKey(files.serviceAccount)
@@ -62,11 +71,17 @@ export function keepCertificates({ directory, names, clock }: KeepOptions): Kept
   let ca = readPair(files.ca)
   let server = readPair(files.server)
   let admin = readPair(files.admin)
+  let frontProxyCA = readPair(files.frontProxyCA)
+  let frontProxy = readPair(files.frontProxy)
 
   function renew(now: Date): boolean {
     const before = { ca, server, admin }
-    if (ca === undefined) ca = store(files.ca, issueCA('mooring-ca', lifeOf(caLife, now)))
-    if (isDue(ca, now)) ca = store(files.ca, issueCA('mooring-ca', lifeOf(caLife, now), ca.key))
+    ca = keepAuthority(files.ca, 'mooring-ca', ca, now)
+    frontProxyCA = keepAuthority(files.frontProxyCA, 'mooring-front-proxy-ca', frontProxyCA, now)
+    if (!isUsable(frontProxy, frontProxyCA, now)) {
+      const life = leafLifetime(frontProxyCA, now)
+      frontProxy = store(files.frontProxy, issueClientCertificate(frontProxyCA, frontProxyName, [], life))
+    }
     const leaf = leafLifetime(ca, now)
     if (!isUsable(server, ca, now) || !covers(server, names)) {
       server = store(files.server, issueServerCertificate(ca, 'mooring', names, leaf))
@@ -87,8 +102,15 @@ export function keepCertificates({ directory, names, clock }: KeepOptions): Kept
     server: () => made(server),
     admin: () => made(admin),
     serviceAccountKey: () => serviceAccountKey,
+    frontProxyCA: () => made(frontProxyCA),
+    frontProxy: () => made(frontProxy),
     renewIfNeeded: renew,
   }
+}
+
+function keepAuthority(file: string, name: string, known: Issued | undefined, now: Date): Issued {
+  if (known !== undefined && !isDue(known, now)) return known
+  return store(file, issueCA(name, lifeOf(caLife, now), known?.key))
 }
 
 function made(pair: Issued | undefined): Issued {

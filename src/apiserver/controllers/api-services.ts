@@ -1,11 +1,11 @@
 // apiservices - every group version this server serves is listed as an APIService, as `kubectl get apiservices` and
-// some clients expect. Those of custom kinds come and go with them; what users register themselves is left alone.
+// some clients expect. Those of custom kinds come and go with them; what users register themselves is left alone. Whether each
+// is served is said by api-service-availability.ts.
 
 import type { World } from '../call.ts'
 import { compareVersions } from '../discovery/version-order.ts'
 import type { Resource } from '../kinds/registry.ts'
 import type { LocalClient } from '../local-client.ts'
-import { toTimestamp } from '../metadata.ts'
 import type { KubeObject } from '../object.ts'
 import { getObject, listObjects } from '../objects.ts'
 import { isStatus } from '../status.ts'
@@ -34,10 +34,6 @@ export function createAPIServices(world: World, client: LocalClient, resource: R
   async function create(service: KubeObject): Promise<void> {
     try {
       await client.create({ resource }, service)
-      await client.mergePatch(
-        { resource, name: service.metadata.name ?? '', subresource: 'status' },
-        { status: { conditions: [{ ...available, lastTransitionTime: toTimestamp(world.now()) }] } },
-      )
     } catch (error) {
       if (!isStatus(error, 'AlreadyExists')) throw error
     }
@@ -69,13 +65,6 @@ export function createAPIServices(world: World, client: LocalClient, resource: R
       worker.stop()
     },
   }
-}
-
-const available = {
-  type: 'Available',
-  status: 'True',
-  reason: 'Local',
-  message: 'Local APIServices are always available',
 }
 
 function toService(group: string, version: string, isCustom: boolean, place: number): KubeObject {

@@ -3,10 +3,12 @@ import { ok } from '../../../test/harness/client.ts'
 import {
   aConfigMap,
   aNamespace,
+  aPod,
   aWidget,
   configMaps,
   define,
   namespaces,
+  pods,
   widgets,
 } from '../../../test/harness/objects.ts'
 import { aWorld, refuseDeletes } from '../../../test/harness/world.ts'
@@ -61,6 +63,45 @@ describe('a namespace that is deleted', () => {
     ok(await world.admin.patch(`${widgets('team')}/held`, { metadata: { finalizers: null } }))
     await world.settled()
     expect((await world.admin.get(`${namespaces}/team`)).code).toBe(404)
+  })
+
+  test('loses its pods first, and keeps all else until those are gone', async () => {
+    const world = await aWorld()
+    ok(await world.admin.create(namespaces, aNamespace('team')))
+    await world.settled()
+    ok(await world.admin.create(pods('team'), aPod('held', {}, { finalizers: [hold] })))
+    ok(await world.admin.create(pods('team'), aPod('running', { nodeName: 'node' })))
+    ok(await world.admin.create(configMaps('team'), aConfigMap('used')))
+    ok(await world.admin.delete(`${namespaces}/team`))
+    await world.settled()
+    for (const name of ['held', 'running']) {
+      expect(ok(await world.admin.get(`${pods('team')}/${name}`)).metadata.deletionTimestamp).toBeTruthy()
+    }
+    expect(ok(await world.admin.get(`${namespaces}/team`)).status).toMatchObject({
+      phase: 'Terminating',
+      conditions: expect.arrayContaining([
+        expect.objectContaining({ type: 'NamespaceContentRemaining', status: 'False', reason: 'ContentRemoved' }),
+      ]),
+    })
+    ok(await world.admin.delete(`${pods('team')}/running`, { gracePeriodSeconds: 0 }))
+    await world.settled()
+    expect((await world.admin.get(`${configMaps('team')}/used`)).code).toBe(200)
+    ok(await world.admin.patch(`${pods('team')}/held`, { metadata: { finalizers: null } }))
+    await world.settled()
+    expect((await world.admin.get(`${namespaces}/team`)).code).toBe(404)
+  })
+
+  test('is emptied of all else when the delete of its pods is refused', async () => {
+    const world = await aWorld()
+    ok(await world.admin.create(namespaces, aNamespace('team')))
+    await world.settled()
+    ok(await world.admin.create(pods('team'), aPod('kept')))
+    ok(await world.admin.create(configMaps('team'), aConfigMap('gone')))
+    refuseDeletes(world, ({ call }) => call.resource.plural === 'pods', 'in use')
+    ok(await world.admin.delete(`${namespaces}/team`))
+    await world.settled()
+    expect((await world.admin.get(`${configMaps('team')}/gone`)).code).toBe(404)
+    expect((await world.admin.get(`${pods('team')}/kept`)).code).toBe(200)
   })
 
   test('is emptied of all else while the delete of one kind is refused, says why, and goes when it no longer is', async () => {

@@ -1,5 +1,5 @@
-// namespaces - a namespace that is deleted is emptied first; every living one has its default service account and the
-// authority's certificate, so that its pods can trust this server.
+// namespaces - a namespace that is deleted is emptied first, of its pods before all else; every living one has its
+// default service account and the authority's certificate, so that its pods can trust this server.
 
 import type { World } from '../call.ts'
 import type { Resource } from '../kinds/registry.ts'
@@ -24,10 +24,10 @@ const emptyingPollMs = 200
 export function createNamespaces(
   world: World,
   client: LocalClient,
-  parts: { namespaces: Resource; serviceAccounts: Resource; configMaps: Resource; ca: () => string },
+  parts: { namespaces: Resource; pods: Resource; serviceAccounts: Resource; configMaps: Resource; ca: () => string },
   onError: OnError,
 ): Controller {
-  const { namespaces, serviceAccounts, configMaps, ca } = parts
+  const { namespaces, pods, serviceAccounts, configMaps, ca } = parts
   const { store, registry } = world
   const worker = createWorker(look, (error, name) => onError(error, `namespace ${name}`))
   /** How many objects there were in each namespace that is being deleted, at the last look. */
@@ -102,19 +102,30 @@ export function createNamespaces(
     )
   }
 
-  /** What cannot be deleted of one kind does not keep the others. */
+  /**
+   * Pods go first: what they use stays until they have ended, unless their delete is refused. The conditions do not speak of
+   * them meanwhile, as on a real server. What cannot be deleted of one kind does not keep the others.
+   */
   async function removeContent(name: string): Promise<Remaining> {
-    const left: Remaining = { counts: new Map(), finalizers: new Map(), failures: [] }
+    const left = nothingLeft()
+    const podsPrefix = prefixOf(pods, name)
+    if (store.count(podsPrefix) > 0) {
+      await removeKind(name, pods, left)
+      if (left.failures.length === 0 && store.count(podsPrefix) > 0) return nothingLeft()
+    }
     for (const [prefix, resource] of contentOf(name)) {
-      if (store.count(prefix) === 0) continue
-      try {
-        await client.removeAll({ resource, namespace: name })
-        countRemaining(left, resource, listObjects(store, resource, name))
-      } catch (error) {
-        left.failures.push(error instanceof Error ? error.message : String(error))
-      }
+      if (prefix !== podsPrefix && store.count(prefix) > 0) await removeKind(name, resource, left)
     }
     return left
+  }
+
+  async function removeKind(name: string, resource: Resource, left: Remaining): Promise<void> {
+    try {
+      await client.removeAll({ resource, namespace: name })
+      countRemaining(left, resource, listObjects(store, resource, name))
+    } catch (error) {
+      left.failures.push(error instanceof Error ? error.message : String(error))
+    }
   }
 
   /** By prefix of the keys: a kind that is served by two groups is stored once. */
@@ -173,6 +184,8 @@ export function createNamespaces(
     },
   }
 }
+
+const nothingLeft = (): Remaining => ({ counts: new Map(), finalizers: new Map(), failures: [] })
 
 const rootCA = 'kube-root-ca.crt'
 const rootCANote = {

@@ -70,13 +70,14 @@ export function toResource(
   const stored = spec.versions.find(version => version.storage) ?? spec.versions[0]
   if (stored === undefined) throw new Error(`${definition.metadata.name} has no version to store`)
   const storage = versions.find(({ kind }) => kind.version === stored.name)?.kind ?? toKind(spec, stored)
+  const head = headOf(storage)
   const verdicts = new WeakMap<Entry, boolean>()
+  const as = versions.find(({ kind }) => kind === storage)
   const isComplete = (entry: Entry): boolean => {
     const known = verdicts.get(entry)
     if (known !== undefined) return known
-    const as = versions.find(({ kind }) => kind === storage)
     const object = decodeEntry(entry)
-    const verdict = as !== undefined && equal(complete(object, as), object)
+    const verdict = as !== undefined && (as.compiled.isSurelyComplete(object) || equal(complete(object, as), object))
     verdicts.set(entry, verdict)
     return verdict
   }
@@ -91,15 +92,16 @@ export function toResource(
     // What was written before the definition last changed may lack its defaults, hold fields it no longer knows, or be
     // of an earlier storage version: it is looked at once. What was written after is exact.
     isExact: (entry, kind) => {
-      if (kind.version !== storage.version || !isStoredAs(entry, storage)) return false
+      if (kind.version !== storage.version || !beginsWith(entry.value, head)) return false
       return entry.revision > writtenBefore || isComplete(entry)
     },
     read: async (entries, as) => {
       const objects = await convert(entries.map(decodeEntry), as.kind, spec, convertByWebhook)
-      return objects.map((object, i) => {
-        const isCurrent = (entries[i]?.revision ?? 0) > writtenBefore
-        return isCurrent && spec.conversion?.strategy !== 'Webhook' ? object : complete(object, as)
-      })
+      // What was written under this definition is as its own version has it, and may be more than another one knows.
+      const isOwn = as.kind.version === storage.version && spec.conversion?.strategy !== 'Webhook'
+      return objects.map((object, i) =>
+        isOwn && (entries[i]?.revision ?? 0) > writtenBefore ? object : complete(object, as),
+      )
     },
     convert: (objects, to) => convert(objects, to, spec, convertByWebhook),
   }
@@ -114,10 +116,12 @@ function complete(object: KubeObject, { compiled }: ServedVersion): KubeObject {
 }
 
 /** Stored bytes begin with kind and version: an object of an earlier storage version is told apart without decoding. */
-function isStoredAs(entry: Entry, { group, version, kind }: ServedKind): boolean {
-  const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(toAPIVersion(group, version))},`
-  return entry.value.toString('latin1', 0, head.length) === head
+function headOf({ group, version, kind }: ServedKind): Buffer {
+  return Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(toAPIVersion(group, version))},`)
 }
+
+const beginsWith = (bytes: Buffer, head: Buffer): boolean =>
+  bytes.length >= head.length && bytes.compare(head, 0, head.length, 0, head.length) === 0
 
 async function convert(
   objects: readonly KubeObject[],

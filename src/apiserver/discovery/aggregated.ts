@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import type { ServedKind } from '../kinds/kind.ts'
 import { parseAccept } from '../media.ts'
 import { inServedOrder, inVerbOrder } from './documents.ts'
-import type { GroupVersions } from './version-order.ts'
+import type { GroupVersions, VersionKinds } from './version-order.ts'
 
 export type AggregatedVersion = 'v2' | 'v2beta1'
 
@@ -31,13 +31,16 @@ export function toAggregated(groups: readonly GroupVersions[], version: Aggregat
     metadata: {},
     items: groups.map(({ group, versions }) => ({
       metadata: group === '' ? {} : { name: group },
-      versions: versions.map(({ version: name, kinds }) => ({
-        version: name,
-        resources: kinds.map(toResource),
-        freshness: 'Current',
-      })),
+      versions: versions.map(toVersion),
     })),
   }
+}
+
+/** A group version whose server does not answer is shown as stale, so that clients know that something is missing. */
+function toVersion({ version, kinds, foreign }: VersionKinds) {
+  if (foreign === undefined) return { version, resources: kinds.map(toResource), freshness: 'Current' }
+  if (foreign.resources === undefined) return { version, freshness: 'Stale' }
+  return { version, ...(foreign.resources.length > 0 && { resources: foreign.resources }), freshness: 'Current' }
 }
 
 function toResource(kind: ServedKind) {

@@ -1,10 +1,11 @@
-// Discovery over one list of served kinds. The list changes only when a CustomResourceDefinition does, so every
+// Discovery over one list of served kinds, and of group versions of other servers. The lists change only when a
+// CustomResourceDefinition or an APIService does, or what the server of one says, so every
 // document is made on first use, kept as bytes, and thrown away together with the list.
 
 import type { ServedKind } from '../kinds/kind.ts'
 import { type AggregatedVersion, aggregatedContentType, toAggregated, toETag } from './aggregated.ts'
 import { toAPIGroup, toAPIGroupList, toAPIResourceList, toAPIVersions } from './documents.ts'
-import { inOrder } from './version-order.ts'
+import { type ForeignDiscovery, inOrder } from './version-order.ts'
 
 export interface AggregatedDocument {
   readonly body: Buffer
@@ -25,8 +26,8 @@ export interface Discovery {
   aggregated(root: 'api' | 'apis', version: AggregatedVersion): AggregatedDocument
 }
 
-export function createDiscovery(kinds: readonly ServedKind[]): Discovery {
-  const groups = inOrder(kinds)
+export function createDiscovery(kinds: readonly ServedKind[], foreign: readonly ForeignDiscovery[] = []): Discovery {
+  const groups = inOrder(kinds, foreign)
   const documents = new Map<string, AggregatedDocument>()
   return {
     versions: toAPIVersions,

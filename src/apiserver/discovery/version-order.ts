@@ -49,27 +49,65 @@ const groupPriorities = new Map([
 ])
 const customPriority = 1_000
 
-function compareGroups(a: string, b: string): number {
-  const difference = (groupPriorities.get(b) ?? customPriority) - (groupPriorities.get(a) ?? customPriority)
-  return difference || (a < b ? -1 : a > b ? 1 : 0)
+function compareGroups(a: GroupVersions, b: GroupVersions): number {
+  const difference = priorityOf(b) - priorityOf(a)
+  return difference || (a.group < b.group ? -1 : a.group > b.group ? 1 : 0)
+}
+
+function priorityOf({ group, versions }: GroupVersions): number {
+  const asked = versions.map(({ foreign }) => foreign?.groupPriority ?? 0)
+  return groupPriorities.get(group) ?? Math.max(versions.some(({ foreign }) => !foreign) ? customPriority : 0, ...asked)
 }
 
 export interface GroupVersions {
   readonly group: string
   /** The preferred one first. */
-  readonly versions: readonly { readonly version: string; readonly kinds: readonly ServedKind[] }[]
+  readonly versions: readonly VersionKinds[]
+}
+
+export interface VersionKinds {
+  readonly version: string
+  readonly kinds: readonly ServedKind[]
+  /** Another server answers for it. */
+  readonly foreign?: ForeignDiscovery
+}
+
+export interface ForeignDiscovery {
+  readonly group: string
+  readonly version: string
+  readonly groupPriority: number
+  readonly versionPriority: number
+  /** What it said last; undefined when it does not answer. */
+  readonly resources: readonly object[] | undefined
 }
 
 /** All groups, versions and kinds in the order that clients are told about them. */
-export function inOrder(kinds: readonly ServedKind[]): GroupVersions[] {
-  return groupBy(kinds, kind => kind.group)
-    .sort(([a], [b]) => compareGroups(a, b))
-    .map(([group, members]) => ({
-      group,
-      versions: groupBy(members, kind => kind.version)
-        .sort(([a], [b]) => compareVersions(a, b))
-        .map(([version, served]) => ({ version, kinds: served.sort((a, b) => (a.plural < b.plural ? -1 : 1)) })),
-    }))
+export function inOrder(kinds: readonly ServedKind[], foreign: readonly ForeignDiscovery[] = []): GroupVersions[] {
+  const own = groupBy(kinds, kind => kind.group).map(([group, members]) => ({
+    group,
+    versions: groupBy(members, kind => kind.version)
+      .sort(([a], [b]) => compareVersions(a, b))
+      .map(([version, served]) => ({ version, kinds: served.sort((a, b) => (a.plural < b.plural ? -1 : 1)) })),
+  }))
+  return withForeign(own, foreign).sort(compareGroups)
+}
+
+/** A group may have versions of both: those of other servers come where their priority puts them. */
+function withForeign(own: readonly GroupVersions[], foreign: readonly ForeignDiscovery[]): GroupVersions[] {
+  const groups = new Map<string, readonly VersionKinds[]>(own.map(({ group, versions }) => [group, versions]))
+  for (const [group, members] of groupBy(foreign, one => one.group)) {
+    const added = members.map((one): VersionKinds => ({ version: one.version, kinds: [], foreign: one }))
+    groups.set(group, [...(groups.get(group) ?? []), ...added].sort(compareVersionKinds))
+  }
+  return [...groups].map(([group, versions]) => ({ group, versions }))
+}
+
+/** Of our own versions the best one has 100 in its APIService. */
+const ownVersionPriority = 100
+
+function compareVersionKinds(a: VersionKinds, b: VersionKinds): number {
+  const [left, right] = [a, b].map(({ foreign }) => foreign?.versionPriority ?? ownVersionPriority)
+  return (right ?? 0) - (left ?? 0) || compareVersions(a.version, b.version)
 }
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): [string, T[]][] {

@@ -11,7 +11,7 @@ const bytesMin = 128 * 1024
 
 export async function compressed(wire: WireRequest, response: WireResponse): Promise<WireResponse> {
   const { body } = response
-  if (!Buffer.isBuffer(body) || body.length < bytesMin) return response
+  if (!Buffer.isBuffer(body) || body.length < bytesMin || response.headers['content-encoding']) return response
   if (!/\bgzip\b/.test(header(wire, 'accept-encoding') ?? '')) return response
   const headers = { ...response.headers, 'content-encoding': 'gzip', vary: 'Accept-Encoding' }
   return { ...response, headers, body: await compress(body, { level: constants.Z_BEST_SPEED }) }

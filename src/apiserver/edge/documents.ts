@@ -1,6 +1,7 @@
 // Documents at fixed paths: discovery, OpenAPI, version and health.
 
 import { metricsContentType } from '../../telemetry/metrics.ts'
+import type { Foreign, ForeignVersion, Told } from '../aggregation/foreign.ts'
 import { jwks, jwksPath, openIDConfiguration, openIDConfigurationPath } from '../authn/openid.ts'
 import type { Tokens } from '../authn/service-account-token.ts'
 import type { KeptCertificates } from '../certificates/keep.ts'
@@ -24,6 +25,7 @@ import { header, text, type WireRequest, type WireResponse } from './wire.ts'
 
 export interface DocumentParts {
   readonly registry: Registry
+  readonly foreign: Foreign
   readonly tokens: Tokens
   readonly certificates: KeptCertificates
   readonly address: () => string
@@ -34,16 +36,18 @@ export interface DocumentParts {
 export type ServePath = (request: PathRequest, wire: WireRequest) => Promise<WireResponse | undefined>
 
 export function createDocuments(parts: DocumentParts): ServePath {
-  const { registry } = parts
-  let generation = -1
+  const { registry, foreign } = parts
+  let generation = ''
   let discovery: Discovery
   let openAPI: OpenAPI
   const refresh = () => {
-    if (generation === registry.generation) return
-    generation = registry.generation
+    const newest = `${registry.generation} ${foreign.generation}`
+    if (generation === newest) return
+    generation = newest
     const kinds = registry.kinds()
-    discovery = createDiscovery(kinds)
-    openAPI = createOpenAPI(kinds)
+    const others = foreign.all().map(one => ({ ...one, ...shownOf(foreign.told(one.name), one.isAvailable) }))
+    discovery = createDiscovery(kinds, others)
+    openAPI = createOpenAPI(kinds, { foreign: Object.fromEntries(others.flatMap(describedBy)) })
   }
 
   return async (request, wire) => {
@@ -73,7 +77,7 @@ export function createDocuments(parts: DocumentParts): ServePath {
     if (root === 'api' && rest.length === 1) return json(discovery.resources('', rest[0] ?? ''))
     if (root === 'apis' && rest.length === 1) return json(discovery.group(rest[0] ?? ''))
     if (root === 'apis' && rest.length === 2) return json(discovery.resources(rest[0] ?? '', rest[1] ?? ''))
-    if (path === '/') return json({ paths: index(registry) })
+    if (path === '/') return json({ paths: index(registry, foreign) })
     return undefined
   }
 }
@@ -124,7 +128,16 @@ function cached(
   return { code: 200, headers, body }
 }
 
-function index(registry: Registry): string[] {
+/** What a server said before it ceased to answer is shown to no client. */
+function shownOf(told: Told | undefined, isAvailable: boolean) {
+  return isAvailable && told !== undefined ? told : { resources: undefined, openAPI: undefined }
+}
+
+function describedBy({ group, version, openAPI }: ForeignVersion & Pick<Told, 'openAPI'>): [string, string][] {
+  return openAPI === undefined ? [] : [[`apis/${group}/${version}`, openAPI]]
+}
+
+function index(registry: Registry, foreign: Foreign): string[] {
   const paths = new Set([
     '/.well-known/openid-configuration',
     '/api',
@@ -139,7 +152,7 @@ function index(registry: Registry): string[] {
     '/readyz',
     '/version',
   ])
-  for (const { group, version } of registry.kinds()) {
+  for (const { group, version } of [...registry.kinds(), ...foreign.all()]) {
     if (group !== '') paths.add(`/apis/${group}`).add(`/apis/${group}/${version}`)
   }
   return [...paths].sort()

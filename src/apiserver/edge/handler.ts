@@ -1,6 +1,7 @@
 // The life of a request, top to bottom: authenticate, parse, authorize, check the limits, run the verb, encode the
 // answer. Every refusal is thrown as a `StatusError` and becomes bytes here, in one place.
 
+import type { AggregationProxy, Forwarding } from '../aggregation/proxy.ts'
 import type { Authenticate } from '../authn/authenticate.ts'
 import { impersonate } from '../authn/impersonate.ts'
 import type { UserInfo } from '../authn/user.ts'
@@ -25,6 +26,7 @@ import { dispatch } from '../verbs/dispatch.ts'
 import { type Audited, toAuditEvent } from './audit.ts'
 import { compressed } from './compress.ts'
 import type { InFlight } from './in-flight.ts'
+import type { OwnFirst } from './own-first.ts'
 import { present, toResponse } from './present.ts'
 import { header, text, type WireRequest, type WireResponse } from './wire.ts'
 
@@ -35,8 +37,11 @@ export interface HandlerParts {
   readonly authenticate: Authenticate
   readonly authorize: Authorize
   readonly inFlight: InFlight
+  readonly ownFirst: OwnFirst
   /** Documents at fixed paths: discovery, OpenAPI, health, version. */
   readonly servePath: (request: PathRequest, wire: WireRequest, user: UserInfo) => Promise<WireResponse | undefined>
+  /** Answers for group versions of other servers. */
+  readonly proxy?: AggregationProxy
   /** Told of every answer, when it is ready to be sent. */
   readonly onAnswered?: (answered: Answered) => void
   /** Told of every request in the shape of Kubernetes' audit log. */
@@ -59,18 +64,18 @@ export function createHandler(parts: HandlerParts): Handler {
     const startMs = performance.now()
     const receivedAt = parts.world.now()
     const answered: Answered = { verb: wire.method.toLowerCase(), resource: '', code: 0, tookMs: 0 }
-    const response = await compressed(wire, await answer(parts, wire, answered))
+    const auditID = header(wire, 'audit-id')?.slice(0, auditIDMax) ?? parts.world.randomUUID()
+    const response = await compressed(wire, await answer(parts, wire, answered, auditID))
     answered.code = response.code
     answered.tookMs = performance.now() - startMs
     parts.onAnswered?.(answered)
-    const auditID = header(wire, 'audit-id')?.slice(0, auditIDMax) ?? parts.world.randomUUID()
     parts.onAudit?.(
       toAuditEvent(wire, answered, {
         auditID,
         code: response.code,
         receivedAt,
         answeredAt: parts.world.now(),
-        isStream: !Buffer.isBuffer(response.body),
+        isStream: !Buffer.isBuffer(response.body) || response.tunnel !== undefined,
       }),
     )
     return { ...response, headers: { ...response.headers, 'audit-id': auditID } }
@@ -80,7 +85,12 @@ export function createHandler(parts: HandlerParts): Handler {
 /** As kube-apiserver has it. */
 const auditIDMax = 64
 
-async function answer(parts: HandlerParts, wire: WireRequest, answered: Answered): Promise<WireResponse> {
+async function answer(
+  parts: HandlerParts,
+  wire: WireRequest,
+  answered: Answered,
+  auditID: string,
+): Promise<WireResponse> {
   const warnings: string[] = []
   let form: Representation = plainJSON
   try {
@@ -89,6 +99,8 @@ async function answer(parts: HandlerParts, wire: WireRequest, answered: Answered
     refuseBadTimeout(request.query)
     const user = identify(parts, wire, answered)
     authorizeRequest(parts, user, request)
+    const to = parts.proxy?.find(request)
+    if (to !== undefined) return await forward(parts, { to, request, wire, user, auditID }, answered)
     if (!request.isResource) {
       const response = await parts.servePath(request, wire, user)
       if (response === undefined) throw unknownPath(parts.world, request.path)
@@ -98,14 +110,35 @@ async function answer(parts: HandlerParts, wire: WireRequest, answered: Answered
     answered.verb = request.verb
     answered.resource = qualified(call.resource)
     form = negotiate(header(wire, 'accept'), request.query, { views: true, protobuf: !call.served.kind.isCustom })
-    const response = await parts.inFlight.run(request, user, () => serve(parts.world, call, form, answered))
-    return withWarnings(response, warnings)
+    const run = () => parts.inFlight.run(request, user, () => serve(parts.world, call, form, answered))
+    return withWarnings(isNewFromOutside(wire, call) ? await parts.ownFirst(user.username, run) : await run(), warnings)
   } catch (error) {
     return withWarnings(refusal(parts, wire, error, { ...form, view: undefined }), warnings)
   }
 }
 
+/** The controllers of this process do not wait for themselves. */
+function isNewFromOutside(wire: WireRequest, { request, served }: Call): boolean {
+  return wire.isOwn !== true && request.verb === 'create' && request.subresource === '' && served.kind.isCustom
+}
+
 const plainJSON: Representation = { encoding: 'json', view: undefined, pretty: false }
+
+async function forward(
+  { proxy, inFlight }: HandlerParts,
+  forwarding: Forwarding,
+  answered: Answered,
+): Promise<WireResponse> {
+  const { to, request, wire, user } = forwarding
+  if (proxy === undefined) throw noSuchPath()
+  // A label is a name that the other server gave, never one that a client made up.
+  if (request.isResource && proxy.knows(to, request.plural)) {
+    answered.verb = request.verb
+    answered.resource = qualified(request)
+  }
+  const { verb } = request
+  return inFlight.run({ verb, isUpgrade: wire.isUpgrade }, user, () => proxy.forward(forwarding))
+}
 
 async function serve(world: World, call: Call, form: Representation, audited: Audited): Promise<WireResponse> {
   const answer = await dispatch(call, world)
@@ -132,7 +165,9 @@ function authorizeRequest({ authorize }: HandlerParts, user: UserInfo, request: 
 
 function toAttributes(request: ResourceRequest | PathRequest): Attributes {
   if (!request.isResource) return { type: 'path', verb: request.verb, path: request.path }
-  const { verb, group, version, plural, subresource, namespace } = request
+  const { verb, group, version, plural, namespace } = request
+  // What follows the subresource is its own affair: `portforward/8080` is `portforward` to every rule.
+  const [subresource = ''] = request.subresource.split('/', 1)
   const name = request.name === '' ? selectedName(request) : request.name
   return { type: 'resource', verb, group, version, resource: plural, subresource, namespace, name }
 }

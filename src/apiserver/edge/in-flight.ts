@@ -3,14 +3,20 @@
 
 import { readsInFlightMax, retryAfterSeconds, shareOfOneUser, watchesMax, writesInFlightMax } from '../../limits.ts'
 import { mastersGroup, type UserInfo } from '../authn/user.ts'
-import type { ResourceRequest } from '../request.ts'
 import { tooManyRequests } from '../status.ts'
 import type { WireResponse } from './wire.ts'
 
 export interface InFlight {
   /** How many there are right now. */
   readonly running: Readonly<InFlightLimits>
-  run(request: ResourceRequest, user: UserInfo, serve: () => Promise<WireResponse>): Promise<WireResponse>
+  run(request: Counted, user: UserInfo, serve: () => Promise<WireResponse>): Promise<WireResponse>
+}
+
+export interface Counted {
+  /** As rules name it. */
+  readonly verb: string
+  /** It becomes a connection of its own, and lasts like a watch. */
+  readonly isUpgrade?: boolean | undefined
 }
 
 export interface InFlightLimits {
@@ -56,9 +62,9 @@ export function createInFlight(limits: InFlightLimits = defaults): InFlight {
   }
 }
 
-function laneOf({ verb }: ResourceRequest): keyof InFlightLimits {
-  if (verb === 'watch') return 'watches'
-  return verb === 'get' || verb === 'list' ? 'reads' : 'writes'
+function laneOf({ verb, isUpgrade }: Counted): keyof InFlightLimits {
+  if (verb === 'watch' || isUpgrade) return 'watches'
+  return verb === 'get' || verb === 'list' || verb === 'head' ? 'reads' : 'writes'
 }
 
 function once(action: () => void): () => void {
@@ -71,7 +77,16 @@ function once(action: () => void): () => void {
 
 /** A stream counts from when the client opens it, if it ever does, until either side ends it. */
 function whileOpen(response: WireResponse, enter: () => () => void): WireResponse {
-  const { body } = response
+  const { body, tunnel } = response
+  if (tunnel !== undefined) {
+    return {
+      ...response,
+      tunnel: client => {
+        client.once('close', enter())
+        tunnel(client)
+      },
+    }
+  }
   if (Buffer.isBuffer(body)) return response
   const open: typeof body.open = sink => {
     const leave = enter()
@@ -84,6 +99,13 @@ function whileOpen(response: WireResponse, enter: () => () => void): WireRespons
         leave()
         sink.end()
       },
+      ...(sink.onDrained && { onDrained: resume => sink.onDrained?.(resume) }),
+      ...(sink.cut && {
+        cut: () => {
+          leave()
+          sink.cut?.()
+        },
+      }),
     })
     return () => {
       leave()

@@ -2,6 +2,7 @@
 // arrives into a `WireRequest`, and a `WireResponse` into what leaves; it knows nothing of Kubernetes.
 
 import { setMaxListeners } from 'node:events'
+import { type IncomingMessage, ServerResponse } from 'node:http'
 import {
   createSecureServer,
   type Http2SecureServer,
@@ -66,17 +67,26 @@ export function createListener(options: ListenerOptions): Listener {
     settings: { maxConcurrentStreams: streamsPerConnectionMax },
   })
   server.maxConnections = most + refusedConnectionsMax
-  server.on('request', (request, response) => {
+  server.on('request', (request, response) => answer(request, response))
+  // HTTP/1.1 only. An answer that does not upgrade is an ordinary one, and the last on its connection.
+  server.on('upgrade', (request: Http2ServerRequest, socket: TLSSocket, head: Buffer) => {
+    const response = new ServerResponse(request as unknown as IncomingMessage)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    response.once('finish', () => socket.end())
+    answer(request, response as unknown as Http2ServerResponse, { socket, head })
+  })
+  function answer(request: Http2ServerRequest, response: Http2ServerResponse, upgrade?: Upgrade): void {
     if (refused.has(peerOf(request.socket))) {
       sendAndHangUp(request, response, tooManyConnectionsResponse)
       response.once('finish', () => request.socket.end())
       return
     }
-    serve({ handler, timeouts, stopping: stopping.signal }, request, response).catch(() => {
+    serve({ handler, timeouts, stopping: stopping.signal }, request, response, upgrade).catch(() => {
       // An error ends this one request, never the server.
       response.destroyed || response.headersSent ? request.socket.destroy() : send(request, response, faultResponse)
     })
-  })
+  }
   server.on('secureConnection', (socket: TLSSocket) => {
     const peer = peerOf(socket)
     sockets.add(socket)
@@ -126,10 +136,21 @@ interface Serving {
   readonly stopping: AbortSignal
 }
 
-async function serve(serving: Serving, request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
+interface Upgrade {
+  readonly socket: TLSSocket
+  /** What the client sent already in its next protocol. */
+  readonly head: Buffer
+}
+
+async function serve(
+  serving: Serving,
+  request: Http2ServerRequest,
+  response: Http2ServerResponse,
+  upgrade?: Upgrade,
+): Promise<void> {
   const { handler, timeouts } = serving
   const departure = watchDeparture(request, response)
-  const body = await readBody(request, timeouts.bodyMs)
+  const body = upgrade === undefined ? await readBody(request, timeouts.bodyMs) : nothing
   if (body === 'broken') return
   if (body === 'too large' || body === 'too slow') {
     sendAndHangUp(request, response, body === 'too large' ? tooLargeResponse : tooSlowResponse)
@@ -145,10 +166,29 @@ async function serve(serving: Serving, request: Http2ServerRequest, response: Ht
     get signal() {
       return departure.signal()
     },
+    ...(upgrade && { isUpgrade: true }),
   })
   if (departure.hasLeft()) return
+  if (upgrade !== undefined && answer.tunnel !== undefined) {
+    giveAway(upgrade, response, answer, answer.tunnel)
+    return
+  }
   if (Buffer.isBuffer(answer.body)) send(request, response, answer)
   else stream(answer, answer.body, response, departure.signal(), serving)
+}
+
+/** From here on the connection is in another protocol, and no longer ours. */
+function giveAway(
+  { socket, head }: Upgrade,
+  response: Http2ServerResponse,
+  answer: WireResponse,
+  tunnel: NonNullable<WireResponse['tunnel']>,
+): void {
+  ;(response as unknown as ServerResponse).detachSocket(socket)
+  const lines = Object.entries(answer.headers).flatMap(([name, value]) => [value].flat().map(one => `${name}: ${one}`))
+  socket.write(`${['HTTP/1.1 101 Switching Protocols', ...lines].join('\r\n')}\r\n\r\n`, 'latin1')
+  if (head.length > 0) socket.unshift(head)
+  tunnel(socket)
 }
 
 /** Whether the client is still there. Most requests never ask, so the signal is made for those that do. */
@@ -293,6 +333,8 @@ function stream(
         : (response as unknown as { writableLength: number }).writableLength
     },
     end,
+    onDrained: resume => void response.once('drain', resume),
+    cut: () => void (isHTTP2 ? response.stream.destroy() : response.req.socket.destroy()),
   })
   departed.addEventListener('abort', close, { once: true })
   const stop = () => {

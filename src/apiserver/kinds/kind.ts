@@ -78,6 +78,11 @@ export interface Behaviour {
   readonly validateNew?: (object: KubeObject) => Fault[]
   /** Faults of the change from old to new, beyond those of `validate`. */
   readonly validateUpdate?: (object: KubeObject, old: KubeObject) => Fault[]
+  /** What a resize of a pod leaves as it was, and the faults of the rest. */
+  readonly resize?: {
+    readonly prepare: (object: KubeObject, old: KubeObject) => void
+    readonly validate: (object: KubeObject, old: KubeObject) => Fault[]
+  }
   /** Faults of a change of the status. */
   readonly validateStatus?: (object: KubeObject, old: KubeObject) => Fault[]
   /** Warnings for the client (deprecated fields and the like). */

@@ -55,12 +55,14 @@ export function negotiateSwagger(accept: string | undefined): SwaggerEncoding | 
 export interface OpenAPIOptions {
   readonly definitions?: Definitions
   readonly descriptions?: Descriptions
+  /** Where group versions of other servers are described, by path as the index names it. */
+  readonly foreign?: Readonly<Record<string, string>>
 }
 
 const packageDescriptions = createDescriptions()
 
 export function createOpenAPI(kinds: readonly ServedKind[], options: OpenAPIOptions = {}): OpenAPI {
-  const { definitions = builtinDefinitions, descriptions = packageDescriptions } = options
+  const { definitions = builtinDefinitions, descriptions = packageDescriptions, foreign = {} } = options
   const sources = new Map<string, Source>()
   for (const { group, versions } of inOrder(kinds)) {
     for (const { version, kinds: served } of versions) {
@@ -78,9 +80,9 @@ export function createOpenAPI(kinds: readonly ServedKind[], options: OpenAPIOpti
     index() {
       index ??= toDocument({
         paths: Object.fromEntries(
-          [...sources.keys()].sort().map(path => {
-            const serverRelativeURL = `/openapi/v3/${path}?hash=${groupVersion(path)?.hash ?? ''}`
-            return [path, { serverRelativeURL }]
+          [...sources.keys(), ...Object.keys(foreign)].sort().map(path => {
+            const own = `/openapi/v3/${path}?hash=${groupVersion(path)?.hash ?? ''}`
+            return [path, { serverRelativeURL: foreign[path] ?? own }]
           }),
         ),
       })

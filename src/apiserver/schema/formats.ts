@@ -2,13 +2,17 @@
 // and names are compared without their dashes (`date-time` is `datetime`), as it does.
 
 import { isIP, isIPv6 } from 'node:net'
-import { compilePattern } from './pattern.ts'
+import { compilePattern, type Pattern } from './pattern.ts'
 
 type Check = (text: string) => boolean
 
+/** Compiled when first used: all of them at once would be a tenth of what a start of the program computes. */
 const matching = (source: string): Check => {
-  const pattern = compilePattern(source)
-  return text => pattern.test(text)
+  let pattern: Pattern | undefined
+  return text => {
+    pattern ??= compilePattern(source)
+    return pattern.test(text)
+  }
 }
 
 const hostnamePattern = matching(

@@ -62,6 +62,33 @@ describe('whatever the schema and the object', () => {
     )
   })
 
+  it('what is surely complete is left as it is by pruning and defaulting', () => {
+    fc.assert(
+      fc.property(schema, json, (spec, value) => {
+        const compiled = compile(spec)
+        const object = anObject(clone(value))
+        fc.pre(compiled.isSurelyComplete(object))
+        const before = clone(object)
+        compiled.prune(object)
+        compiled.applyDefaults(object)
+        expect(object).toEqual(before)
+      }),
+    )
+  })
+
+  it('what was pruned and defaulted, and has no null, is surely complete', () => {
+    fc.assert(
+      fc.property(schema, json, (spec, value) => {
+        const compiled = compile(spec)
+        const object = anObject(clone(value))
+        compiled.prune(object)
+        compiled.applyDefaults(object)
+        fc.pre(!JSON.stringify(object).includes('null'))
+        expect(compiled.isSurelyComplete(object)).toBe(true)
+      }),
+    )
+  })
+
   it('defaulting twice is defaulting once', () => {
     fc.assert(
       fc.property(schema, json, (spec, value) => {

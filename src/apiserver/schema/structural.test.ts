@@ -268,3 +268,17 @@ describe('defaulting', () => {
     expect(empty.spec).toEqual({ a: 'x', n: 'x', o: { deep: 3 } })
   })
 })
+
+it.each<[string, Schema, Record<string, unknown>, boolean]>([
+  ['all fields known', { properties: { a: { type: 'string' } } }, { a: 'x' }, true],
+  ['an unknown field', { properties: { a: { type: 'string' } } }, { b: 'x' }, false],
+  ['a default that is missing', { properties: { a: { type: 'string', default: 'x' } } }, {}, false],
+  ['a null that is dropped', { properties: { a: { type: 'string' } } }, { a: null }, false],
+  ['a null that may be', { properties: { a: { type: 'string', nullable: true } } }, { a: null }, true],
+  ['an embedded resource', { 'x-kubernetes-embedded-resource': true }, { metadata: { odd: 1 } }, false],
+  ['anything goes', { 'x-kubernetes-preserve-unknown-fields': true }, { b: [{ c: null }] }, true],
+])('whether an object is complete is seen without changing it: %s', (_, schema, spec, isComplete) => {
+  const compiled = compileSchema({ type: 'object', properties: { spec: { type: 'object', ...schema } } }, {})
+  const metadata = { name: 'a', managedFields: [{ manager: 'm', fieldsV1: { 'f:spec': {} } }] }
+  expect(compiled.isSurelyComplete({ apiVersion: 'a/v1', kind: 'A', metadata, spec })).toBe(isComplete)
+})

@@ -4,6 +4,7 @@
 import { compileRules } from '../cel/rules.ts'
 import { type Fault, type FaultType, invalid } from '../faults.ts'
 import type { KubeObject } from '../object.ts'
+import { isSurelyComplete } from './complete.ts'
 import { applyDefaults } from './defaults.ts'
 import { checkEmbedded } from './embedded.ts'
 import { checkListTypes } from './list-type.ts'
@@ -20,6 +21,8 @@ export interface CompiledSchema {
   unknownFields(object: KubeObject): string[]
   /** Fills in defaults, in place. Run it after pruning. */
   applyDefaults(object: KubeObject): void
+  /** True only if both would leave the object as it is; false where a look at it is not enough to tell. */
+  isSurelyComplete(object: KubeObject): boolean
   /** All faults at once. With `old`, parts that did not change are not judged again. */
   validate(object: KubeObject, old?: KubeObject): Fault[]
   /** The faults of a write to the status subresource: only `status` is held against the schema. */
@@ -42,6 +45,7 @@ function builtin(root: Node): CompiledSchema {
     prune: object => pruneValue(object, root, { removes: true, bareIsOpen: true }),
     unknownFields: object => pruneValue(object, root, { removes: false, bareIsOpen: true }),
     applyDefaults: object => applyDefaults(object, root),
+    isSurelyComplete: () => false,
     validate: object => validateValue(object, root),
     validateStatus: object => validateValue(object, root),
   }
@@ -59,6 +63,7 @@ function custom(root: Node, meta: Node): CompiledSchema {
     },
     unknownFields: object => pruneResource(object, root, meta, { removes: false, bareIsOpen: false }),
     applyDefaults: object => applyDefaults(object, root),
+    isSurelyComplete: object => isSurelyComplete(object, root, meta),
     validate: (object, old) => {
       const faults = validateValue(object, root, '', old && { value: old })
       return withInvariants(faults, object, old)

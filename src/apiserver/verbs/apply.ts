@@ -30,7 +30,6 @@ export async function apply(call: Call, world: World, applied: unknown, options:
   }
   return changeObject(call, world, {
     options,
-    optionsKind: 'PatchOptions',
     transform: merge,
     record: (_call, _world, old, object) => {
       if (old !== undefined) keepTimesIfUnchanged(object, old)

@@ -3,7 +3,7 @@
 // write came first, all of this is repeated on its result, unless the client named the version it wants to change.
 
 import type { Entry } from '../../store/store.ts'
-import type { Answer, Call, World } from '../call.ts'
+import type { AdmissionRequest, Answer, Call, World } from '../call.ts'
 import { quote } from '../faults.ts'
 import { deletionRule } from '../kinds/deletion.ts'
 import { dropRepeatedOwners } from '../metadata.ts'
@@ -22,11 +22,14 @@ const triesMax = 50
 
 export interface ChangeRequest {
   readonly options: WriteOptions
-  readonly optionsKind: 'UpdateOptions' | 'PatchOptions'
   /** Makes the wanted object from a private copy of the stored one, both at the call's version. */
   readonly transform: (existing: KubeObject) => Promise<KubeObject> | KubeObject
   /** How the change is written down in `managedFields`; an apply does it itself. */
   readonly record?: typeof recordManager
+  /** What validating webhooks are shown of the object: a Scale. `transform` has asked the mutating ones itself. */
+  readonly shownAs?: (object: KubeObject) => KubeObject
+  /** Admission was asked about something else already, such as a Binding. */
+  readonly isAdmitted?: boolean
   /** Makes what is not there to be changed, when given; otherwise that is a 404. */
   readonly otherwise?: () => Promise<Answer>
 }
@@ -70,18 +73,12 @@ async function tryChange(call: Call, world: World, change: ChangeRequest, entry:
   const record = change.record ?? recordManager
   record(call, world, old, object, options)
 
-  const admission = {
-    operation: 'UPDATE',
-    call,
-    name: call.request.name,
-    oldObject: old,
-    dryRun: options.dryRun,
-    options: optionsObject(change.optionsKind, options),
-  } as const
-  const admitted = (await world.admission.mutate({ ...admission, object })) ?? object
-  if (admitted !== object) applyDefaults(call, admitted)
+  const { shownAs = same, isAdmitted = false } = change
+  const admission = updateAdmission(call, options)
+  const isMutated = isAdmitted || change.shownAs !== undefined
+  const admitted = isMutated ? object : await mutate(call, world, { ...admission, object, oldObject: old })
   prepareChange(call, world, admitted, old)
-  await world.admission.validate({ ...admission, object: admitted })
+  if (!isAdmitted) await world.admission.validate({ ...admission, object: shownAs(admitted), oldObject: shownAs(old) })
 
   const letGo = reserveAddresses(call, world, admitted, old)
   try {
@@ -90,6 +87,26 @@ async function tryChange(call: Call, world: World, change: ChangeRequest, entry:
     letGo()
   }
 }
+
+/** A patch is an update to webhooks: they see its result, and options of an update. */
+export function updateAdmission(call: Call, options: WriteOptions) {
+  return {
+    operation: 'UPDATE',
+    call,
+    name: call.request.name,
+    dryRun: options.dryRun,
+    options: optionsObject('UpdateOptions', options),
+  } as const
+}
+
+async function mutate(call: Call, world: World, request: AdmissionRequest & { object: KubeObject }) {
+  const { object } = request
+  const admitted = (await world.admission.mutate(request)) ?? object
+  if (admitted !== object) applyDefaults(call, admitted)
+  return admitted
+}
+
+const same = (object: KubeObject) => object
 
 async function write(
   call: Call,

@@ -104,6 +104,6 @@ export function optionsObject(kind: string, options: WriteOptions): Record<strin
     apiVersion: 'meta.k8s.io/v1',
     ...(options.dryRun && { dryRun: ['All'] }),
     ...(options.fieldManager !== '' && { fieldManager: options.fieldManager }),
-    fieldValidation: options.fieldValidation,
+    ...(options.saidFieldValidation !== '' && { fieldValidation: options.saidFieldValidation }),
   }
 }

@@ -26,20 +26,24 @@ export function readOptions(call: Call): DeleteOptions {
   return readDeleteOptions(request.query, value)
 }
 
-export async function removeObject(call: Call, world: World, options: DeleteOptions): Promise<Answer> {
+/** `admit` asks the webhooks; an eviction has asked them about itself. */
+export async function removeObject(
+  call: Call,
+  world: World,
+  options: DeleteOptions,
+  admit: typeof admitRemoval = admitRemoval,
+): Promise<Answer> {
   const { namespace, name } = call.request
   const key = keyOf(call.resource, namespace, name)
   for (;;) {
     const entry = world.store.get(key)
     if (entry === undefined) throw notFound(call.resource, name)
-    const answer = await tryRemove(call, world, options, entry)
+    const answer = await tryRemove(call, world, options, entry, admit)
     if (answer !== undefined) return answer
   }
 }
 
-async function tryRemove(call: Call, world: World, options: DeleteOptions, entry: Entry): Promise<Answer | undefined> {
-  const stored = decodeEntry(entry)
-  refuseUnmetPreconditions(call, stored, options)
+async function admitRemoval(call: Call, world: World, options: DeleteOptions, entry: Entry): Promise<void> {
   const admission = {
     operation: 'DELETE',
     call,
@@ -51,6 +55,18 @@ async function tryRemove(call: Call, world: World, options: DeleteOptions, entry
   } as const
   await world.admission.mutate(admission)
   await world.admission.validate(admission)
+}
+
+async function tryRemove(
+  call: Call,
+  world: World,
+  options: DeleteOptions,
+  entry: Entry,
+  admit: typeof admitRemoval,
+): Promise<Answer | undefined> {
+  const stored = decodeEntry(entry)
+  refuseUnmetPreconditions(call, stored, options)
+  await admit(call, world, options, entry)
 
   const { object: marked, goesNow } = mark(call, world, stored, options)
   if (options.dryRun) return goesNow ? success(call, stored, entry) : { type: 'object', code: 200, object: marked }
@@ -129,7 +145,7 @@ function setFinalizers(object: KubeObject, finalizers: readonly string[]): void 
   else delete object.metadata.finalizers
 }
 
-function refuseUnmetPreconditions(call: Call, stored: KubeObject, { preconditions }: DeleteOptions): void {
+export function refuseUnmetPreconditions(call: Call, stored: KubeObject, { preconditions }: DeleteOptions): void {
   const { uid, resourceVersion } = preconditions
   const name = call.request.name
   // The one refusal in which Kubernetes names the kind instead of the resource.

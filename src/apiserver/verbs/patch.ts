@@ -42,7 +42,6 @@ export async function patch(call: Call, world: World): Promise<Answer> {
   const { value, duplicates } = readJSON(call.body)
   return changeObject(call, world, {
     options,
-    optionsKind: 'PatchOptions',
     transform: existing => {
       const result = applyPatch(call, language, existing, value)
       // What a strategic patch changes is a struct, which knows its own kind whatever is written in it.

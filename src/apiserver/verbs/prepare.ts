@@ -98,6 +98,7 @@ export function prepareChange(call: Call, world: World, object: KubeObject, old:
   keepSystemFields(object, old)
   if (subresource === '' || subresource === 'scale' || subresource === 'approval')
     kind.behaviour.prepareForUpdate?.(object, old, contextOf(call, world))
+  if (subresource === 'resize') kind.behaviour.resize?.prepare(object, old)
   // A binding does not change what the pod's author wants.
   if (hasGeneration(kind) && subresource !== 'binding') growGeneration(kind, object, old)
   if (!kind.isCustom) refuseWrongTypes(call.served, object)
@@ -115,6 +116,7 @@ export function prepareChange(call: Call, world: World, object: KubeObject, old:
       ...(kind.behaviour.validateUpdate?.(object, old) ?? []),
     )
   }
+  if (subresource === 'resize') faults.push(...(kind.behaviour.resize?.validate(object, old) ?? []))
   if (subresource === 'status') faults.push(...(kind.behaviour.validateStatus?.(object, old) ?? []))
   if (faults.length > 0) throw invalidObject(kindOfFaults(kind), object.metadata.name ?? '', faults)
   warn(call, object, old)

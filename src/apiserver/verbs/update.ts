@@ -19,7 +19,6 @@ export async function update(call: Call, world: World): Promise<Answer> {
   const { kind } = call.served
   return changeObject(call, world, {
     options,
-    optionsKind: 'UpdateOptions',
     transform: existing => {
       refuseUnversioned(call, object)
       refuseOtherUid(call, object, existing)

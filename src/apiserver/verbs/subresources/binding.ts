@@ -8,17 +8,21 @@ import { isObject, type KubeObject } from '../../object.ts'
 import { readWriteOptions } from '../../options.ts'
 import { badRequest, bareError, conflict, internalError, type Status } from '../../status.ts'
 import { changeObject } from '../change.ts'
+import { admitBody } from './admit-body.ts'
 import { bodyKind } from './body-kind.ts'
 
 export async function bindPod(call: Call, world: World): Promise<Answer> {
   const options = readWriteOptions(call.request.query, 'CreateOptions')
   const source = { bytes: call.body, contentType: call.headers.contentType }
   const isOwnKind = call.served.kind.kind === 'Binding'
-  const binding = readObject(isOwnKind ? call.served : bodyKind(call), source, options.fieldValidation, call.warn)
+  const bindings = isOwnKind ? call.served : bodyKind(call)
+  const given = readObject(bindings, source, options.fieldValidation, call.warn)
+  const { body: binding, validate } = await admitBody(call, world, options, { served: bindings, given })
   if (!isOwnKind && binding.metadata.name !== call.request.name) {
     throw badRequest('name in URL does not match name in Binding object')
   }
   const node = targetNode(binding)
+  await validate(binding)
 
   const pods = world.registry.find('', 'pods')
   const served = pods?.versions.get('v1')
@@ -32,7 +36,7 @@ export async function bindPod(call: Call, world: World): Promise<Answer> {
   }
   await changeObject(podCall, world, {
     options,
-    optionsKind: 'UpdateOptions',
+    isAdmitted: true,
     transform: pod => assign(podCall, world, pod, binding, node),
     // No manager owns `spec.nodeName`.
     record: () => {},
@@ -75,6 +79,8 @@ function assign(call: Call, world: World, pod: KubeObject, binding: KubeObject, 
     )
   const annotations = { ...pod.metadata.annotations, ...binding.metadata.annotations }
   if (Object.keys(annotations).length > 0) pod.metadata.annotations = annotations
+  const labels = { ...pod.metadata.labels, ...binding.metadata.labels }
+  if (Object.keys(labels).length > 0) pod.metadata.labels = labels
   pod.spec = { ...spec, nodeName: node }
   const status = isObject(pod.status) ? pod.status : {}
   const others = Array.isArray(status.conditions)

@@ -13,7 +13,6 @@ export async function finalizeNamespace(call: Call, world: World): Promise<Answe
   const spec = isObject(wanted.spec) ? wanted.spec : {}
   return changeObject(call, world, {
     options,
-    optionsKind: 'UpdateOptions',
     transform: namespace => {
       const { resourceVersion, uid } = wanted.metadata
       if (resourceVersion) namespace.metadata.resourceVersion = resourceVersion

@@ -6,14 +6,22 @@ import { readObject } from '../../body.ts'
 import type { Answer, Call, World } from '../../call.ts'
 import { invalid } from '../../faults.ts'
 import { parseMediaType } from '../../media.ts'
-import { getOwn, isObject, type JSONValue, type KubeObject, setOwn } from '../../object.ts'
+import { clone, getOwn, isObject, type JSONValue, type KubeObject, setOwn } from '../../object.ts'
 import { keyOf } from '../../objects.ts'
 import { readWriteOptions } from '../../options.ts'
 import { applyJSONPatch } from '../../patch/json-patch.ts'
 import { applyMergePatch } from '../../patch/merge-patch.ts'
 import { formatLabelSelector, fromLabelSelectorObject, type LabelSelectorObject } from '../../selectors/labels.ts'
-import { badRequest, conflict, invalidObject, modifiedMeanwhile, notFound, unsupportedMediaType } from '../../status.ts'
-import { atCallVersion, changeObject } from '../change.ts'
+import {
+  badRequest,
+  conflict,
+  invalidObject,
+  modifiedMeanwhile,
+  notFound,
+  type StatusError,
+  unsupportedMediaType,
+} from '../../status.ts'
+import { atCallVersion, changeObject, updateAdmission } from '../change.ts'
 import { bodyKind } from './body-kind.ts'
 
 export async function getScale(call: Call, world: World): Promise<Answer> {
@@ -31,6 +39,7 @@ export async function updateScale(call: Call, world: World): Promise<Answer> {
       `the name of the object (${scale.metadata.name ?? ''}) does not match the name on the URL (${call.request.name})`,
     )
   }
+  scale.status ??= { replicas: 0 }
   return changeScale(call, world, 'UpdateOptions', () => scale)
 }
 
@@ -65,18 +74,18 @@ async function changeScale(
   const options = readWriteOptions(call.request.query, optionsKind, isApply)
   const answer = await changeObject(call, world, {
     options,
-    optionsKind,
-    transform: parent => {
-      const scale = want(toScale(call, parent))
+    shownAs: parent => toScale(call, parent),
+    transform: async parent => {
+      const oldObject = toScale(call, parent)
+      const object = want(clone(oldObject))
+      const admission = { ...updateAdmission(call, options), object, oldObject }
+      const scale = (await world.admission.mutate(admission)) ?? object
       const asked = scale.metadata.resourceVersion ?? ''
       if (asked !== '' && asked !== parent.metadata.resourceVersion) {
         throw conflict(call.resource, call.request.name, modifiedMeanwhile)
       }
       const replicas = getOwn(scale.spec, 'replicas') ?? 0
-      if (typeof replicas !== 'number' || replicas < 0) {
-        const fault = invalid('spec.replicas', replicas, 'must be greater than or equal to 0')
-        throw invalidObject({ group: 'autoscaling', kind: 'Scale' }, call.request.name, [fault])
-      }
+      if (typeof replicas !== 'number' || replicas < 0) throw negative(call, replicas)
       write(parent, paths(call).replicas, replicas)
       return parent
     },
@@ -86,6 +95,17 @@ async function changeScale(
     return { type: 'object', code: 200, object: toScale(call, object) }
   }
   return answer.type === 'object' ? { ...answer, object: toScale(call, answer.object) } : answer
+}
+
+/** A custom kind is refused as itself, with its own path. */
+function negative({ served, request }: Call, replicas: unknown): StatusError {
+  const { kind } = served
+  if (kind.scale === undefined) {
+    const fault = invalid('spec.replicas', replicas, 'must be greater than or equal to 0')
+    return invalidObject({ group: 'autoscaling', kind: 'Scale' }, request.name, [fault])
+  }
+  const fault = invalid(kind.scale.specReplicasPath, replicas, 'should be a non-negative integer')
+  return invalidObject(kind, request.name, [fault])
 }
 
 interface ScalePaths {
