@@ -241,7 +241,7 @@ export class CpuOfAll {
 }
 
 /** Requests that the API server has answered, by verb and resource, as it counts them itself. */
-export async function requestsSoFar({ wire }: Side): Promise<ReadonlyMap<string, number>> {
+export async function requestsSoFar({ wire }: Pick<Side, 'wire'>): Promise<ReadonlyMap<string, number>> {
   const { signal } = new AbortController()
   const { body } = await wire({ method: 'GET', path: '/metrics', headers: {}, signal })
   const counts = new Map<string, number>()

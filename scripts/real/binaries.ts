@@ -25,7 +25,7 @@ const vcenterVersion = 'v0.52.0'
 export const helmVersion = 'v3.19.5'
 export const prometheusVersion = 'v3.5.0'
 
-const moduleAt = (name: string): string => join(repository, 'test', 'real', name)
+export const moduleAt = (name: string): string => join(repository, 'test', 'real', name)
 const kubernetesModule = moduleAt('kubernetes')
 const referenceIpamModule = moduleAt('reference-ipam')
 const clusterApiModule = moduleAt('cluster-api')
@@ -41,11 +41,12 @@ const versionFlags = [
   `-X ${versionPackage}.gitMinor=${minor}`,
 ].join(' ')
 
-interface Recipe {
+export interface Recipe {
   readonly module: string
   readonly into: string
   readonly go: readonly string[]
   readonly target: string
+  readonly env?: Readonly<Record<string, string>>
   /** What a person should expect on two slow cores, so that silence is not mistaken for a hang. */
   readonly minutes: number
 }
@@ -147,7 +148,7 @@ export function cacheRoot(env: NodeJS.ProcessEnv = process.env): string {
 }
 
 /** Where the code is ours, it changes while the versions stay. */
-function digestOf(module: string, file: string): string {
+export function digestOf(module: string, file: string): string {
   return createHash('sha256')
     .update(readFileSync(join(module, file)))
     .digest('hex')
@@ -156,9 +157,15 @@ function digestOf(module: string, file: string): string {
 
 /** The path of a ready-to-run program; builds it first where it is missing. */
 export async function binary(program: Program, say: (line: string) => void = noProgress): Promise<string> {
-  const given = givenBinary(program)
-  if (given) return given
-  const recipe: Recipe = recipes[program]
+  return givenBinary(program) ?? (await builtBy(recipes[program], program, say))
+}
+
+/** The path of a program of the cache; builds it first where it is missing. */
+export async function builtBy(
+  recipe: Recipe,
+  program: string,
+  say: (line: string) => void = noProgress,
+): Promise<string> {
   const path = join(cacheRoot(), 'real', recipe.into, program)
   if (existsSync(path)) return path
   if (!goIsInstalled()) throw new Unavailable('Go is not installed')
@@ -167,7 +174,7 @@ export async function binary(program: Program, say: (line: string) => void = noP
   mkdirSync(dirname(path), { recursive: true })
   // Another process may build the same program at the same time; the rename makes the last one win, whole.
   const partial = `${path}.${process.pid}.partial`
-  await go([...recipe.go, '-o', partial, recipe.target], recipe.module)
+  await go([...recipe.go, '-o', partial, recipe.target], recipe.module, recipe.env)
   renameSync(partial, path)
   say(`built ${program} in ${Math.round((Date.now() - started) / 1000)} s`)
   return path
@@ -204,9 +211,9 @@ function goIsInstalled(): boolean {
   return spawnSync('go', ['version'], { stdio: 'ignore' }).status === 0
 }
 
-function go(args: readonly string[], cwd: string): Promise<void> {
+function go(args: readonly string[], cwd: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn('go', args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] })
+    const child = spawn('go', args, { cwd, env: { ...process.env, ...env }, stdio: ['ignore', 'inherit', 'inherit'] })
     child.on('error', reject)
     child.on('exit', code => (code === 0 ? resolve() : reject(new Error(`go ${args[0]} ended with ${code}`))))
   })

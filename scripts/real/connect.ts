@@ -3,6 +3,7 @@
 import { homedir } from 'node:os'
 import { readFile } from '../../src/cli/connect.ts'
 import type { Client } from '../../src/kube/client.ts'
+import type { Discovery } from '../../src/kube/discovery.ts'
 import { findConnection } from '../../src/kube/kubeconfig.ts'
 import { speak } from '../../src/kube/speak.ts'
 import type { Wire } from '../../src/kube/wire.ts'
@@ -11,6 +12,7 @@ import { type Clock, realClock } from '../../src/runtime/clock.ts'
 
 export interface Connected {
   readonly client: Client
+  readonly discovery: Discovery
   readonly wire: Wire
   readonly clock: Clock
   readonly close: () => Promise<void>
@@ -20,6 +22,6 @@ export function connect(kubeconfig: string, name = 'tester'): Connected {
   const clock = realClock
   const connection = findConnection({ env: {}, home: homedir(), readFile }, { kubeconfig })
   const { wire, close } = createUndiciWire({ connection, clock, readFile })
-  const { client } = speak({ wire, clock, name, absentMs: 0 })
-  return { client, wire, clock, close }
+  const { client, discovery } = speak({ wire, clock, name, absentMs: 0 })
+  return { client, discovery, wire, clock, close }
 }

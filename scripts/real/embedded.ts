@@ -14,6 +14,8 @@ export interface EmbeddedOptions {
   /** `127.0.0.1:0` unless the server must come back where it was. */
   readonly listen?: string
   readonly args?: readonly string[]
+  /** For the node that runs it. */
+  readonly nodeArgs?: readonly string[]
 }
 
 export interface Embedded {
@@ -41,6 +43,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
   const child = spawn(
     process.execPath,
     [
+      ...(options.nodeArgs ?? []),
       main,
       'up',
       `--data=${join(dir, 'data')}`,

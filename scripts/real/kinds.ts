@@ -14,7 +14,9 @@ export const definitionKind = defineKind<KubeObject>({
   namespaced: false,
 })
 
-const folders = ['../../config/crd/', '../../config/crd/cluster-api/'].map(path => new URL(path, import.meta.url))
+const folders = ['', 'cluster-api/', 'networks/', 'kubevirt/', 'machine/'].map(
+  folder => new URL(`../../config/crd/${folder}`, import.meta.url),
+)
 
 export const shippedDefinitions: readonly KubeObject[] = folders.flatMap(folder =>
   readdirSync(folder)

@@ -102,9 +102,12 @@ describe('an AdmissionReview', () => {
     expect((await askOf(validating(allowed()), body)).apiVersion).toBe('admission.k8s.io/v1beta1')
   })
 
-  test('of a status is always allowed', async () => {
+  test('of a status is allowed by a webhook that is not about it, and answered by one that is', async () => {
     const body = admissionReview({ operation: 'UPDATE', subResource: 'status', object: boat(), oldObject: boat() })
-    expect((await askOf(validating(refused('no')), body)).response.allowed).toBe(true)
+    const webhook = validating(refused('no'))
+    expect((await askOf(webhook, body)).response.allowed).toBe(true)
+    expect((await askOf({ ...webhook, subresources: ['scale'] }, body)).response.allowed).toBe(true)
+    expect((await askOf({ ...webhook, subresources: ['status'] }, body)).response.allowed).toBe(false)
   })
 
   test.each<[string, object]>([

@@ -63,8 +63,8 @@ async function answerSafely<F>(review: Fields, request: Fields, options: AnswerO
 async function answer<F>(request: Fields, options: AnswerOptions<F>): Promise<Answer> {
   const { webhook } = options
   const { kind } = webhook
-  const subResource = fieldOf(request, 'subResource')
-  if (typeof subResource === 'string' && subResource !== '') return { allowed: true }
+  const subresource = textOf(fieldOf(request, 'subResource'))
+  if (subresource !== '' && webhook.subresources?.includes(subresource) !== true) return { allowed: true }
   const asked = toRequest(request, options.isCallerProven)
   if (asked === undefined) return badRequest(`the webhook is asked when an ${kind.kind} is created, updated or deleted`)
   if (!isOfKind(recordOf(asked.next ?? asked.old), webhook)) {

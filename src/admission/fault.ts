@@ -3,7 +3,7 @@
 
 import { showHidden } from '../json.ts'
 
-export type FaultType = 'FieldValueInvalid' | 'FieldValueForbidden'
+export type FaultType = 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueTooMany'
 
 export interface Fault {
   readonly type: FaultType
@@ -27,7 +27,13 @@ export function forbidden(field: string, detail: string): Fault {
   return fault('FieldValueForbidden', field, `Forbidden: ${detail}`)
 }
 
-/** Both repeat what the author wrote, and are read in a terminal by another user. */
+export const required = (field: string, detail: string): Fault =>
+  fault('FieldValueRequired', field, `Required value: ${detail}`)
+
+export const tooMany = (field: string, count: number, max: number): Fault =>
+  fault('FieldValueTooMany', field, `Too many: ${count}: must have at most ${max} items`)
+
+/** They repeat what the author wrote, and are read in a terminal by another user. */
 const fault = (type: FaultType, field: string, message: string): Fault => ({
   type,
   field: showHidden(field),

@@ -10,6 +10,8 @@ export interface Policy {
   readonly name: string
   readonly kind: VersionedKind
   readonly operations: readonly Operation[]
+  /** Subresources whose writes it judges too. */
+  readonly subresources?: readonly string[]
   /** It says something about a request only where all of them are true. */
   readonly matchConditions: readonly MatchCondition[]
   /** CEL: such a request is allowed if this is true. It may ask the `authorizer`. */
@@ -20,13 +22,14 @@ export interface Policy {
 
 /** It need not be asked to know the answer: it is asked only about what is refused. */
 export function standInFor(policy: Policy): Webhook {
-  const { name, kind, operations, matchConditions, allowedIf, message } = policy
+  const { name, kind, operations, subresources, matchConditions, allowedIf, message } = policy
   return {
     type: 'validating',
     kind,
     name: `${name}.mooring.dev`,
     path: `/validate-mooring-dev-${name}`,
     operations,
+    ...(subresources && { subresources }),
     versions: 'all',
     failurePolicy: 'Fail',
     timeoutSeconds: 10,

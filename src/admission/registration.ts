@@ -1,4 +1,5 @@
-// The webhook configurations for the API server. Each webhook has its own failure policy. Writes to a status call no webhook.
+// The webhook configurations for the API server. Each webhook has its own failure policy. Writes to a
+// status call only those webhooks that name it.
 
 import { conversionPath } from './conversion.ts'
 import type { Policy } from './policy.ts'
@@ -89,11 +90,12 @@ export function toPolicySpec(webhook: Webhook, { matchConditions, allowedIf, mes
   }
 }
 
-function ruleFor({ kind, operations, versions }: Webhook) {
+function ruleFor({ kind, operations, subresources = [], versions }: Webhook) {
   const { group, version, plural, isNamespaced } = kind
   const scope = isNamespaced ? 'Namespaced' : 'Cluster'
   const apiVersions = [versions === 'all' ? '*' : version]
-  return { apiGroups: [group], apiVersions, operations, resources: [plural], scope }
+  const resources = [plural, ...subresources.map(name => `${plural}/${name}`)]
+  return { apiGroups: [group], apiVersions, operations, resources, scope }
 }
 
 function clientConfig(address: WebhookAddress, path: string) {

@@ -42,6 +42,8 @@ export const refused = (message: string, warnings: readonly string[] = []): Ruli
   warnings,
 })
 
+export const denied = (message: string): Ruling => ({ kind: 'denied', message, warnings: [] })
+
 export interface Subject {
   readonly group: string
   readonly kind: string

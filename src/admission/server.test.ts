@@ -9,6 +9,7 @@ import { admissionReview } from '../../test/harness/webhooks.ts'
 import { issueCA, issueClientCertificate, issueServerCertificate } from '../apiserver/certificates/issue.ts'
 import { conversionBytesMax, webhookBytesMax, webhookBytesUnderWayMax, webhookConnectionsMax } from '../limits.ts'
 import { realClock } from '../runtime/clock.ts'
+import { createMetrics } from '../telemetry/metrics.ts'
 import { refused } from './ruling.ts'
 import { startWebhookServer, type WebhookServer, type WebhookServerOptions } from './server.ts'
 import { validatingWebhook, type Webhook, type WebhookSet } from './webhook.ts'
@@ -110,6 +111,17 @@ describe('the listener', () => {
     for (const known of [path, '/convert', `${path}?timeout=10s`]) {
       expect((await send('{}', { path: known })).code).toBe(200)
     }
+  })
+
+  test('tells how long each webhook takes, and never what was asked', async () => {
+    const metrics = createMetrics()
+    await server.stop()
+    server = await start([aSet('harbour', [validatingWebhook(boatKind, answer)])], { metrics })
+    await send('{}')
+    await send('{}')
+    await send('{}', { path: '/validate-sea-example-v1-boat-of-a-stranger' })
+    const counts = metrics.text().match(/^mooring_webhook_duration_seconds_count.*$/gm)
+    expect(counts).toEqual(['mooring_webhook_duration_seconds_count{webhook="validation.boat.sea.example"} 2'])
   })
 
   test('does not start with two webhooks at one path', async () => {

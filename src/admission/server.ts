@@ -19,6 +19,7 @@ import {
 } from '../limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
+import { type Metrics, secondsBounds } from '../telemetry/metrics.ts'
 import { answerAdmissionReview } from './admission-review.ts'
 import { type Bodies, createBodies } from './body.ts'
 import { type CallerRules, whyNotACaller } from './caller.ts'
@@ -43,6 +44,7 @@ export interface WebhookServerOptions extends Partial<ServingCertificate> {
   readonly conversions: readonly Conversion[]
   readonly clock: Clock
   readonly log: Log
+  readonly metrics?: Metrics | undefined
   readonly tls?: { readonly minVersion: SecureVersion; readonly ciphers?: string }
   /** Left out where every client that reaches the port is answered. */
   readonly callers?: CallerRules | undefined
@@ -61,13 +63,15 @@ interface Route {
 }
 
 /** What is answered where. */
-function toRoutes({ sets, conversions, clock, log, callers }: WebhookServerOptions): ReadonlyMap<string, Route> {
+function toRoutes(options: WebhookServerOptions): ReadonlyMap<string, Route> {
+  const { sets, conversions, clock, log, callers } = options
   const routes = new Map<string, Route>()
+  const timed = timerOf(options)
   const isCallerProven = callers !== undefined
   const onError = (error: unknown) => log.error('a conversion failed', { error: describeError(error) })
   routes.set(conversionPath, {
     bytesMax: conversionBytesMax,
-    answer: body => answerConversionReview(body, { conversions, onError }),
+    answer: timed('conversion', body => answerConversionReview(body, { conversions, onError })),
   })
   for (const set of sets) {
     for (const webhook of set.webhooks) {
@@ -77,12 +81,34 @@ function toRoutes({ sets, conversions, clock, log, callers }: WebhookServerOptio
         log.error('a webhook failed', { desk: set.name, webhook: name, error: describeError(error) })
       routes.set(path, {
         bytesMax: webhookBytesMax,
-        answer: body =>
+        answer: timed(name, body =>
           answerAdmissionReview(body, { webhook, facts: () => set.facts(), isCallerProven, clock, onError }),
+        ),
       })
     }
   }
   return routes
+}
+
+type Timed = (name: string, answer: Route['answer']) => Route['answer']
+
+/** How long each takes to answer: a user waits for it, and no longer than the API server does. */
+function timerOf({ metrics, clock }: Pick<WebhookServerOptions, 'metrics' | 'clock'>): Timed {
+  const durations = metrics?.histogram(
+    'mooring_webhook_duration_seconds',
+    'From a request to a webhook that was read to its answer.',
+    secondsBounds,
+    ['webhook'],
+  )
+  if (durations === undefined) return (_, answer) => answer
+  return (name, answer) => async body => {
+    const startMs = clock.monotonicMs()
+    try {
+      return await answer(body)
+    } finally {
+      durations.observe((clock.monotonicMs() - startMs) / 1000, name)
+    }
+  }
 }
 
 export async function startWebhookServer(options: WebhookServerOptions): Promise<WebhookServer> {

@@ -15,6 +15,8 @@ export interface Webhook<F = unknown> {
   readonly name: string
   readonly path: string
   readonly operations: readonly Operation[]
+  /** Subresources whose writes it is asked about too: `status`. What travels through them is the object itself. */
+  readonly subresources?: readonly string[]
   /** Asked in every version of the kind as it comes, so that nothing is converted for it. */
   readonly versions?: 'all'
   /** What becomes of a request that gets no answer, or none in time: it is refused, or it goes on. */

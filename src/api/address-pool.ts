@@ -1,10 +1,11 @@
-// AddressPool and ClusterAddressPool: the fields of the in-cluster pools, spelled the same, and what their users miss.
+// AddressPool and ClusterAddressPool: the fields of the in-cluster pools, spelled the same, and what their users miss. The IPPools that
+// machines of OpenShift name have the same fields: nobody else defines those kinds.
 
 import type { IP } from '../ip/address.ts'
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
 import { quarantineSecondsMax } from '../limits.ts'
 import { inClusterToPool, secondsMax } from './in-cluster-pool.ts'
-import { mooringGroup } from './names.ts'
+import { installerGroup, machineGroup, mooringGroup } from './names.ts'
 import {
   apiVersionOf,
   type Identity,
@@ -55,6 +56,20 @@ export const clusterAddressPoolKind: VersionedKind = {
   isNamespaced: false,
 }
 
+/** What the installer of OpenShift calls `default-0`, `default-1` and so on in the Machines and claims that it generates. */
+export const installerPoolKind: VersionedKind = {
+  group: installerGroup,
+  version: 'v1beta1',
+  kind: 'IPPool',
+  plural: 'ippools',
+  isNamespaced: true,
+}
+
+/** The same for sets of Machines that are added later. */
+export const machinePoolKind: VersionedKind = { ...installerPoolKind, group: machineGroup }
+
+const kinds: readonly VersionedKind[] = [addressPoolKind, clusterAddressPoolKind, installerPoolKind, machinePoolKind]
+
 export interface AddressPoolSpec {
   readonly addresses: readonly string[]
   readonly prefix: number
@@ -88,7 +103,7 @@ export function parseAddressPool(object: unknown): AddressPool | Malformed {
   const metadata = metadataOf(childOf(root, 'metadata'))
   const spec = childOf(root, 'spec')
   const pool = {
-    kind: textOf(root, 'kind') === clusterAddressPoolKind.kind ? clusterAddressPoolKind : addressPoolKind,
+    kind: kindOf(textOf(root, 'apiVersion'), textOf(root, 'kind')),
     metadata,
     spec: {
       addresses: textsOf(spec, 'addresses'),
@@ -109,6 +124,10 @@ export function parseAddressPool(object: unknown): AddressPool | Malformed {
     spaceGiven: textOf(childOf(root, 'status'), 'space') ?? '',
   }
   return faults.length > 0 ? malformedBy(faults) : pool
+}
+
+function kindOf(apiVersion: string | undefined, name: string | undefined): VersionedKind {
+  return kinds.find(kind => kind.kind === name && apiVersionOf(kind) === apiVersion) ?? addressPoolKind
 }
 
 function quotaOf(shape: Shape): Quota {

@@ -41,6 +41,12 @@ export function setCondition(conditions: readonly Condition[], fact: ConditionFa
   return conditions.with(index, { ...fact, lastTransitionTime: isMove ? now : before.lastTransitionTime })
 }
 
+/** Whether it is there already: setting it would change nothing. */
+export function hasCondition(conditions: readonly Condition[], fact: ConditionFact): boolean {
+  const before = conditions.find(({ type }) => type === fact.type)
+  return before !== undefined && isSaid(before, fact)
+}
+
 function isSaid(before: Condition, fact: ConditionFact): boolean {
   return (
     before.status === fact.status &&

@@ -2,7 +2,7 @@
 // in other places. Both become one shape here, and a status is written in the fields of the version it came in.
 
 import type { Malformed } from '../ip/malformed.ts'
-import { addressPoolKind, clusterAddressPoolKind } from './address-pool.ts'
+import { addressPoolKind, clusterAddressPoolKind, installerPoolKind, machinePoolKind } from './address-pool.ts'
 import { type Condition, conditionsOf } from './condition.ts'
 import { globalInClusterPoolKind, inClusterPoolKind } from './in-cluster-pool.ts'
 import type { ClaimReference } from './lock.ts'
@@ -118,14 +118,21 @@ export const claimablePoolKinds: readonly VersionedKind[] = [
   globalInClusterPoolKind,
   prefixPoolKind,
   globalPrefixPoolKind,
+  installerPoolKind,
+  machinePoolKind,
 ]
 
 /** The pool that a claim or an IPAddress names, if claims may. A namespaced pool is looked for beside it. */
 export function poolOfClaim({ poolRef, metadata }: Pick<IPAddressClaim, 'poolRef' | 'metadata'>): Identity | undefined {
-  const kind = claimablePoolKinds.find(({ group, kind }) => group === poolRef.apiGroup && kind === poolRef.kind)
-  if (kind === undefined) return undefined
+  const found = claimablePoolKinds.find(kind => kind.group === poolRef.apiGroup && isCalled(kind, poolRef.kind))
+  if (found === undefined) return undefined
   const { apiGroup, name } = poolRef
-  return { apiGroup, kind: poolRef.kind, namespace: kind.isNamespaced ? metadata.namespace : '', name }
+  return { apiGroup, kind: found.kind, namespace: found.isNamespaced ? metadata.namespace : '', name }
+}
+
+/** A Machine says `resource` of a pool, and claims repeat what it wrote: of pools of Machines the plural is understood too. */
+function isCalled(kind: VersionedKind, text: string): boolean {
+  return text === kind.kind || ((kind === installerPoolKind || kind === machinePoolKind) && text === kind.plural)
 }
 
 /**

@@ -128,14 +128,7 @@ export function toIPAddressObject(claim: IPAddressClaim, pool: Pool, { address, 
  * owner like others, for an object has one controller at most.
  */
 export function withOwners(existing: readonly OwnerReference[], claim: IPAddressClaim, pool: Pool): OwnerReference[] {
-  const ofClaim: OwnerReference = {
-    apiVersion: `${ipamGroup}/${claim.version}`,
-    kind: 'IPAddressClaim',
-    name: claim.metadata.name,
-    uid: claim.metadata.uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  }
+  const ofClaim = ownerReferenceToClaim(claim)
   const ofPool: OwnerReference = {
     apiVersion: pool.apiVersion,
     kind: pool.identity.kind,
@@ -153,6 +146,11 @@ export function withOwners(existing: readonly OwnerReference[], claim: IPAddress
     else owners[index] = owner
   }
   return owners
+}
+
+export function ownerReferenceToClaim({ version, metadata: { name, uid } }: IPAddressClaim): OwnerReference {
+  const [controller, blockOwnerDeletion] = [true, true]
+  return { apiVersion: `${ipamGroup}/${version}`, kind: 'IPAddressClaim', name, uid, controller, blockOwnerDeletion }
 }
 
 /** By group, kind and name: the version says nothing, and a new uid is what a refresh is for. */

@@ -8,9 +8,14 @@ import { parseHold } from './hold.ts'
 import { parseInClusterPool } from './in-cluster-pool.ts'
 import { parseIPAddress, subnetOf, toIPAddressObject, toSubnetText, withOwners } from './ip-address.ts'
 import { claimReference, parseIPAddressClaim, poolOfClaim, toClaimStatus } from './ip-address-claim.ts'
+import { parseIPAMClaim } from './ipam-claim.ts'
+import { parseLauncherPod } from './launcher-pod.ts'
 import { parseMACHold } from './mac-hold.ts'
+import { parseMachine } from './machine.ts'
+import { parseControlPlaneMachineSet, parseMachineSet } from './machine-set.ts'
 import { parsePrefixPool } from './prefix-pool.ts'
 import { toPool } from './to-pool.ts'
+import { parseVirtualMachine, parseVirtualMachineInstance } from './virtual-machine.ts'
 
 const parsers = {
   parseAddressPool,
@@ -19,8 +24,15 @@ const parsers = {
   parseInClusterPool,
   parseIPAddress,
   parseIPAddressClaim,
+  parseIPAMClaim,
+  parseLauncherPod,
   parseMACHold,
+  parseMachine,
+  parseMachineSet,
+  parseControlPlaneMachineSet,
   parsePrefixPool,
+  parseVirtualMachine,
+  parseVirtualMachineInstance,
   toPool,
 }
 

@@ -45,6 +45,8 @@ export interface Pool {
   readonly excluded: RangeSet
   /** Existing holders stay, no other claim gets any of these. */
   readonly draining: RangeSet
+  /** Given only to claims that ask for one of these by its address. */
+  readonly onRequest: RangeSet
   readonly gateway: IP | undefined
   /** As its author wrote it: an IPAddress repeats it letter by letter. Empty if there is none. */
   readonly gatewayText: string
@@ -81,6 +83,7 @@ export interface PoolParts {
   readonly gatewayText: string
   readonly bits?: number
   readonly draining?: RangeSet
+  readonly onRequest?: RangeSet
   readonly givesReserved?: boolean
   readonly givesGateway?: boolean
   readonly strategy?: Strategy
@@ -98,6 +101,7 @@ export function poolOf(parts: PoolParts): Pool {
     isOneOfTwo: false,
     bits: bitsOf(parts.family),
     draining: emptySet(parts.family),
+    onRequest: emptySet(parts.family),
     givesReserved: false,
     givesGateway: false,
     strategy: 'lowestFree',

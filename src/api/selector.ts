@@ -27,6 +27,9 @@ export function selectorOf(shape: Shape): LabelSelector {
   }
 }
 
+export const selectsAll = ({ matchLabels, matchExpressions }: LabelSelector): boolean =>
+  Object.keys(matchLabels).length === 0 && matchExpressions.length === 0
+
 export function selects(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
   const agrees = Object.entries(selector.matchLabels).every(([key, value]) => ownText(labels, key) === value)
   return agrees && selector.matchExpressions.every(requirement => isMet(requirement, labels))

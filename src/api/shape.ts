@@ -20,6 +20,15 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Undefined where the text is no JSON. */
+export function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 export function shapeOf(value: unknown, place: Place, faults: string[]): Shape {
   if (isRecord(value)) return { value, place, faults }
   if (value !== undefined && value !== null) faults.push(`${pathOf(place)} is ${kindOf(value)} where an object belongs`)
@@ -129,7 +138,7 @@ function fieldOf({ value }: Shape, key: string): unknown {
 
 const byBirth = Object.prototype as unknown as Readonly<Record<string, unknown>>
 
-const pathTo = ({ place }: Shape, key: string): string => pathOf({ of: place, key })
+export const pathTo = ({ place }: Shape, key: string): string => pathOf({ of: place, key })
 
 function pathOf(place: Place): string {
   if (typeof place === 'string') return place

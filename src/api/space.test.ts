@@ -139,12 +139,14 @@ describe('the scope of a space', () => {
     for (const end of ends) expect(ends.filter(other => `.${other}`.endsWith(`.${end}`))).toEqual([end])
   })
 
-  test('is readable for every kind of pool of ours', () => {
+  test('is readable for every kind of pool of ours, and for networks of a namespace', () => {
     const own = ownPoolKinds.map(({ kind, group, isNamespaced }) => [
       `${kind}.${group}`,
       isNamespaced ? 'namespace' : 'cluster',
     ])
-    expect([...readableKinds]).toEqual(own)
+    expect([...readableKinds]).toEqual([...own, ['NetworkAttachmentDefinition.k8s.cni.cncf.io', 'namespace']])
+    const space = 'NetworkAttachmentDefinition.k8s.cni.cncf.io/red/vms'
+    expect(scopeOfSpace(space)).toBe('vms.red.networkattachmentdefinition.k8s.cni.cncf.io')
   })
 
   test('of no space at all is a fault of the caller', () => {

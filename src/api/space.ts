@@ -34,6 +34,12 @@ const isLabel = (text: string): boolean => text.length <= labelCharsMax && label
 
 const isClusterSpace = (text: string): boolean => text.length <= clusterSpaceCharsMax && clusterSpacePattern.test(text)
 
+/** Whether a network may be called this: the name of a CNI network is the name of a space. */
+export const isNetworkName = isClusterSpace
+
+/** For the author of a name that is none. */
+export const networkNameAdvice = `begin with a letter or digit, go on with letters, digits, "_", "." and "-", at most ${clusterSpaceCharsMax} characters`
+
 /** Whether `spec.space` of a pool may say this: the name of a space of the cluster, or the key of a pool. */
 export const isSpaceName = (text: string): boolean => isClusterSpace(text) || isPoolKey(text)
 
@@ -74,7 +80,7 @@ export const spaceOfPool = (pool: Identity): string => identityKey(pool)
 export const spaceOfNamespace = (namespace: string, name: string): string => `${namespace}/${name}`
 
 /**
- * The kinds of pool whose own spaces can be read in object names. Their names can be taken apart again from behind because no
+ * The kinds of pool and network whose own spaces can be read in object names. Their names can be taken apart again from behind because no
  * entry, lower-cased, ends in a dot and another, and because a namespace has no dot. The names are stored: an entry never
  * changes.
  */
@@ -85,6 +91,9 @@ export const readableKinds: ReadonlyMap<string, 'cluster' | 'namespace'> = new M
   ['GlobalInClusterIPPool.ipam.cluster.x-k8s.io', 'cluster'],
   ['InClusterPrefixPool.ipam.cluster.x-k8s.io', 'namespace'],
   ['GlobalInClusterPrefixPool.ipam.cluster.x-k8s.io', 'cluster'],
+  ['IPPool.installer.openshift.io', 'namespace'],
+  ['IPPool.machine.openshift.io', 'namespace'],
+  ['NetworkAttachmentDefinition.k8s.cni.cncf.io', 'namespace'],
 ])
 
 /** Every hold that is looked up asks for it, and there are few spaces. */

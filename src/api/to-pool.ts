@@ -1,7 +1,14 @@
 // One door for pools of every kind: an object as it came from the API in, the one shape the ledger knows out.
 
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'
-import { addressPoolKind, addressToPool, clusterAddressPoolKind, parseAddressPool } from './address-pool.ts'
+import {
+  addressPoolKind,
+  addressToPool,
+  clusterAddressPoolKind,
+  installerPoolKind,
+  machinePoolKind,
+  parseAddressPool,
+} from './address-pool.ts'
 import { globalInClusterPoolKind, inClusterPoolKind, inClusterToPool, parseInClusterPool } from './in-cluster-pool.ts'
 import { apiVersionOf, type Identity, type VersionedKind } from './object.ts'
 import type { Pool } from './pool.ts'
@@ -16,6 +23,8 @@ export const ownPoolKinds: readonly VersionedKind[] = [
   globalInClusterPoolKind,
   prefixPoolKind,
   globalPrefixPoolKind,
+  installerPoolKind,
+  machinePoolKind,
 ]
 
 /** The kind that a reference names, if it is one of these. */
@@ -36,6 +45,8 @@ export function toPool(object: unknown): Pool | Malformed {
   switch (known) {
     case addressPoolKind:
     case clusterAddressPoolKind:
+    case installerPoolKind:
+    case machinePoolKind:
       return then(parseAddressPool(object), addressToPool)
     case inClusterPoolKind:
     case globalInClusterPoolKind:

@@ -19,7 +19,7 @@ export interface Capacity {
   /** Shown by a claim or an IPAddress, and not held: the claim is paused, or another provider's, or there is none. */
   readonly shown: bigint
   readonly quarantined: bigint
-  /** Kept for claims that are named and do not hold it yet. */
+  /** Kept for claims that are named, or that ask for it, and do not hold it yet. */
   readonly reserved: bigint
   /** Given up by its holders, and not given out any more. */
   readonly draining: bigint
@@ -32,10 +32,11 @@ export interface Capacity {
 }
 
 export function capacityOf(pool: Pool, index: SpaceIndex): Capacity {
-  const { offered, total, kept, draining, bits } = poolSetOf(pool)
-  const unkept = difference(draining, kept)
+  const { offered, total, kept, draining, onRequest, bits } = poolSetOf(pool)
+  const asked = difference(onRequest, kept)
+  const unkept = difference(difference(draining, kept), asked)
   const taken = index.occupancy(offered, bits)
-  const reserved = untaken(index, kept, bits)
+  const reserved = untaken(index, kept, bits) + untaken(index, asked, bits)
   const drained = untaken(index, unkept, bits)
   const shown = BigInt(index.shownIn(offered, bits))
   const held = BigInt(taken.held) - shown

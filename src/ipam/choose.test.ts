@@ -92,6 +92,14 @@ describe('a claim that asks for nothing in particular', () => {
     expect(outcomeOf(choose(pool, index, aWish({ owner: machine })))).toBe('retake 10.0.0.5')
   })
 
+  test('finds its own address before a lower one that another claim of the same machine had', () => {
+    const machine = { apiGroup: 'cluster.x-k8s.io', kind: 'Machine', namespace: 'default', name: 'm-1' }
+    const index = new SpaceIndex()
+    index.put(aHold(pool, '10.0.0.4', { owner: machine, state: 'quarantined' }))
+    index.put(aHold(pool, '10.0.0.5', { claim: claimOf('web'), owner: machine, state: 'quarantined' }))
+    expect(outcomeOf(choose(pool, index, aWish({ owner: machine })))).toBe('retake 10.0.0.5')
+  })
+
   test('gets back what it left in a namespace with the same uid, or with one that was not noted', () => {
     const left = (namespaceUID?: string) => {
       const index = new SpaceIndex()

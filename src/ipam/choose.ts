@@ -75,7 +75,7 @@ function namedAddress(
   if (asked !== undefined && 'kind' in asked) return asked
   if (kept !== undefined && asked !== undefined && !isSameIP(kept, asked)) {
     const why = `the claim asks for ${toIPText(asked)}, and ${poolText(pool.identity)} keeps ${toIPText(kept)} for it`
-    return refuse('RequestsConflict', `${why}: remove the request, or have spec.preAllocations changed`)
+    return refuse('RequestsConflict', `${why}: remove the request, or have what is kept for it changed`)
   }
   const ip = kept ?? asked
   return ip === undefined ? undefined : { kind: 'named', isKept: kept !== undefined, ip, bits: pool.bits }
@@ -119,7 +119,8 @@ function takeNamed(pool: Pool, index: SpaceIndex, wish: Wish, named: Block & { i
   return whyNotOpen(pool, named) ?? takeUnlessTaken(index, wish, named)
 }
 
-function whyNotOpen(pool: Pool, { ip, bits, isKept }: Block & { isKept: boolean }): Refusal | undefined {
+/** Why the pool gives the address to no claim, or to no other than the one it is kept for. */
+export function whyNotOpen(pool: Pool, { ip, bits, isKept }: Block & { isKept: boolean }): Refusal | undefined {
   const text = blockText({ ip, bits })
   const name = poolText(pool.identity)
   switch (whyNotOffered(pool, ip)) {
@@ -166,9 +167,15 @@ function takeUnlessTaken(index: SpaceIndex, wish: Wish, { ip, bits }: Block): Ch
 const isOwn = (index: SpaceIndex, { claim, owner, isShown }: Wish, { ip, bits }: Block): boolean =>
   isShown?.(ip) !== true && index.leftBy(claim, owner).some(left => left.bits === bits && isSameIP(left.ip, ip))
 
-/** The lowest of what the claim left behind and could be given today. */
-function retakeOwn(pool: Pool, index: SpaceIndex, { claim, owner, isShown }: Wish): Choice | undefined {
-  const leftBehind = index.leftBy(claim, owner)
+/** What the claim of this name left comes before what others left that served the same owner: they may come back too. */
+function retakeOwn(pool: Pool, index: SpaceIndex, wish: Wish): Choice | undefined {
+  const { claim, owner } = wish
+  const own = lowestOf(pool, index.leftBy(claim, undefined), wish)
+  return own ?? (owner === undefined ? undefined : lowestOf(pool, index.leftBy(claim, owner), wish))
+}
+
+/** The lowest that could be given today. */
+function lowestOf(pool: Pool, leftBehind: readonly Block[], { isShown }: Wish): Choice | undefined {
   if (leftBehind.length === 0) return undefined
   const { open, bits, family } = poolSetOf(pool)
   let lowest: { readonly ip: IP; readonly block: bigint } | undefined

@@ -23,7 +23,9 @@ export interface PoolSet {
   readonly kept: RangeSet
   /** Of the offered ones: on their way out of use. */
   readonly draining: RangeSet
-  /** What every claim may get: offered, neither kept nor draining. */
+  /** Of the offered ones: for claims that ask for them. */
+  readonly onRequest: RangeSet
+  /** What every claim may get: offered, neither kept nor draining nor given on request only. */
   readonly open: RangeSet
   readonly openSize: bigint
   /** How many open blocks there are before each range of `open`. */
@@ -56,7 +58,8 @@ function compute(pool: Pool): PoolSet {
   const keptBlocks = [...reservations.values()].map(ip => singleBlock(family, wideNumber(ip, bits)))
   const kept = intersection(offered, toRangeSet(family, keptBlocks))
   const draining = intersection(offered, toRangeSet(family, blocksTouching(pool.draining, bits)))
-  const open = difference(difference(offered, kept), draining)
+  const onRequest = intersection(offered, toRangeSet(family, blocksTouching(pool.onRequest, bits)))
+  const open = difference(difference(difference(offered, kept), draining), onRequest)
   const isNarrow = bits <= narrowBitsMax
   return {
     family,
@@ -65,6 +68,7 @@ function compute(pool: Pool): PoolSet {
     total: sizeOf(offered),
     kept,
     draining,
+    onRequest,
     open,
     openSize: sizeOf(open),
     openBefore: sizesBefore(open),

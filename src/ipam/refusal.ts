@@ -32,8 +32,14 @@ export type RefusalReason =
   | 'AddressQuarantined'
   | 'AddressInUse'
   | 'RequestsConflict'
+  | 'RequestMalformed'
   | 'MACInUse'
   | 'MACQuarantined'
+  | 'MACReserved'
+  | 'NetworkNotFound'
+  | 'NetworkMalformed'
+  | 'NetworkNotOffered'
+  | 'NetworkDiffers'
 
 export interface Refusal {
   readonly kind: 'refused'
@@ -56,8 +62,15 @@ export const blockText = (block: Block): string =>
 
 export function poolNotFound(pool: Identity): Refusal {
   if (pool.apiGroup === mooringGroup && ownPoolKindOf(pool) === undefined) return kindNotFound(pool)
-  return refuse('PoolNotFound', `${poolText(pool)} does not exist: create it, or make a claim that names another pool`)
+  const of = isNamedLikeOthers(pool) ? ` of ${pool.apiGroup}` : ''
+  return refuse(
+    'PoolNotFound',
+    `${poolText(pool)}${of} does not exist: create it, or make a claim that names another pool`,
+  )
 }
+
+/** Several groups have a kind of this name: which of them is meant is part of what is missing. */
+const isNamedLikeOthers = ({ kind }: Identity): boolean => ownPoolKinds.filter(known => known.kind === kind).length > 1
 
 /** What a claim asks for does not change: with a kind that is misspelt it is made anew. */
 function kindNotFound({ apiGroup, kind }: Identity): Refusal {

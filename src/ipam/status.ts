@@ -3,7 +3,7 @@
 
 import { addressPoolKind, clusterAddressPoolKind } from '../api/address-pool.ts'
 import { type Condition, type ConditionFact, setCondition } from '../api/condition.ts'
-import { mooringGroup, readyCondition } from '../api/names.ts'
+import { ipamGroup, readyCondition } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
 import type { Capacity } from './capacity.ts'
 import type { Joining } from './joining.ts'
@@ -95,7 +95,7 @@ const offAdvice = 'set spec.overlapPolicy to "off" (in quotes) if that is meant'
 
 /** The in-cluster kinds have neither a space nor a policy to set. */
 function riskAdvice({ identity }: Pool): string {
-  if (identity.apiGroup === mooringGroup) {
+  if (identity.apiGroup !== ipamGroup) {
     return `an address may be held twice: give both pools the same spec.space, or ${offAdvice}`
   }
   const kinds = `${addressPoolKind.kind}s or ${clusterAddressPoolKind.kind}s`
@@ -104,7 +104,7 @@ function riskAdvice({ identity }: Pool): string {
 
 function hiddenAdvice({ identity }: Pool): string {
   const advice = 'take it out of this pool, or ask an administrator'
-  return `${vagueRisk}: ${identity.apiGroup === mooringGroup ? `${advice}, or ${offAdvice}` : advice}`
+  return `${vagueRisk}: ${identity.apiGroup === ipamGroup ? advice : `${advice}, or ${offAdvice}`}`
 }
 
 /** Pools that readers of this one cannot see are not named, and nothing is said of what they list. */
@@ -132,7 +132,7 @@ function countOf(value: bigint): number | bigint {
 }
 
 /**
- * The status of a pool. Kinds that others defined keep their four counts under their own names; ours has all of them.
+ * The status of a pool. The in-cluster kinds keep their four counts under their own names; the others have all of them.
  * Conditions of types that are not ours stay; ours that no longer apply go.
  */
 export function statusOfPool(seen: PoolSeen, before: readonly Condition[], now: string) {
@@ -142,7 +142,7 @@ export function statusOfPool(seen: PoolSeen, before: readonly Condition[], now: 
     ...(pool.metadata.generation > 0 ? { observedGeneration: pool.metadata.generation } : {}),
   }
   const { total, free, used, outOfRange, held, shown, quarantined, reserved, draining } = capacity
-  if (pool.identity.apiGroup !== mooringGroup) {
+  if (pool.identity.apiGroup === ipamGroup) {
     const ipAddresses = {
       total: countOf(total),
       free: countOf(free),

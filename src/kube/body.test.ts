@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { hasLongNumber, parseBody, withoutManagers } from './body.ts'
+import { hasLongNumber } from '../json.ts'
+import { parseBody, withoutManagers } from './body.ts'
 
 test('sixteen digits in a row are found wherever they stand', () => {
   const piece = fc.oneof(fc.stringMatching(/^[a-z":, ]{0,20}$/), fc.stringMatching(/^[0-9]{1,20}$/))

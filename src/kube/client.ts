@@ -6,6 +6,8 @@
 //
 // I14: a patch or delete carries the uid and version it was decided on, given in its last argument.
 
+import { apiVersionOf } from '../api/object.ts'
+import { isRecord } from '../api/shape.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { Cancelled } from '../runtime/retry-policy.ts'
 import { ApiError, toApiError, toStreamError } from './api-error.ts'
@@ -63,6 +65,8 @@ export interface DeleteOptions extends WriteOptions {
   readonly uid?: string
   readonly resourceVersion?: string
   readonly propagation?: 'Background' | 'Foreground' | 'Orphan'
+  /** How long a pod may take to end; 0 lets it go without its node. */
+  readonly graceSeconds?: number
 }
 
 export interface WatchOptions extends ListOptions {
@@ -239,7 +243,7 @@ class PassClient implements Client {
   async delete(
     kind: Kind,
     ref: ObjectRef,
-    { uid, resourceVersion, propagation, signal, ...rest }: DeleteOptions = {},
+    { uid, resourceVersion, propagation, graceSeconds, signal, ...rest }: DeleteOptions = {},
   ): Promise<DeleteResult> {
     const call: Call = {
       method: 'DELETE',
@@ -251,6 +255,7 @@ class PassClient implements Client {
         kind: 'DeleteOptions',
         ...((uid !== undefined || resourceVersion !== undefined) && { preconditions: { uid, resourceVersion } }),
         ...(propagation !== undefined && { propagationPolicy: propagation }),
+        ...(graceSeconds !== undefined && { gracePeriodSeconds: graceSeconds }),
       },
       signal,
     }
@@ -317,7 +322,7 @@ class PassClient implements Client {
     const count = (code: number) => {
       metrics?.answered(verbOf(call), nameOfKind(call.kind), code, clock.monotonicMs() - startMs)
     }
-    const body = call.body === undefined ? undefined : printBody(call.body)
+    const body = call.body === undefined ? undefined : printBody(withType(call, version))
     const response = await exchange(this.#options, call, this.#pass, path, what, body).catch(error => {
       count(0)
       throw error
@@ -335,6 +340,12 @@ class PassClient implements Client {
       retryAfter: response.headers['retry-after'],
     })
   }
+}
+
+/** A new object that does not say its type gets that of its kind, in the version that is served here. */
+function withType({ method, kind, body }: Call, version: string): unknown {
+  if (method !== 'POST' || !isRecord(body) || body.apiVersion !== undefined) return body
+  return { apiVersion: apiVersionOf({ group: kind.group, version }), kind: kind.kind, ...body }
 }
 
 async function exchange(

@@ -66,6 +66,8 @@ export interface Domain {
    * the cluster has no use for it, or it comes later.
    */
   faults(): string[]
+  /** Keys that it works on, or is to as soon as there is room; none while it waits. */
+  readonly backlog: number
 }
 
 export interface SourceOptions {
@@ -144,6 +146,11 @@ export class ManagedDomain implements Domain {
   faults(): string[] {
     const lacks = this.#lacks()
     return lacks.filter(({ isFault }) => isFault).map(({ reason }) => reason)
+  }
+
+  get backlog(): number {
+    if (this.state !== 'working') return 0
+    return this.#reconcilers.reduce((sum, { depth, running }) => sum + depth + running, 0)
   }
 
   /** Asks for its own admission; `changed` is called when more is known about it. */

@@ -67,6 +67,11 @@ export class Manager {
     return this.#domains
   }
 
+  /** Of all domains that work. */
+  get backlog(): number {
+    return this.#domains.reduce((sum, { backlog }) => sum + backlog, 0)
+  }
+
   domain(name: string, options: DomainOptions = {}): Domain {
     this.#mustBeNew('a domain')
     const domain = new ManagedDomain(name, options, {

@@ -14,6 +14,11 @@ export interface ClaimKind {
    * protocol makes it true again.
    */
   standsBy(claim: KubeObject, hold: AnyHold): boolean
+  /**
+   * Whether something still runs with what a living claim does not stand by, asked of the API server before it goes to rest. A desk
+   * whose claims never change what they have needs no such question.
+   */
+  isUsed?(claim: KubeObject, hold: AnyHold): Promise<boolean>
 }
 
 /** The kinds that are served, by the reference that a hold has to its claim. */

@@ -72,8 +72,12 @@ const none: readonly never[] = []
 export class Ledger {
   readonly #index = new LedgerIndex()
   readonly #places = new Map<string, Place>()
-  /** By sort and kind, then by key of the object. */
-  readonly #showings = new Map<string, Map<string, Showing>>()
+  /** By sort, then by kind, then by key of the object. */
+  readonly #showings = {
+    report: new Map<string, Map<string, Showing>>(),
+    choice: new Map<string, Map<string, Showing>>(),
+    intent: new Map<string, Map<string, Showing>>(),
+  }
   readonly #isBound = new Map<string, (key: string) => boolean>()
   /** Those as reports, by key of the pool. */
   readonly #reports = new Map<string, Set<Showing>>()
@@ -202,10 +206,10 @@ export class Ledger {
   }
 
   #showingsOf({ kind }: ShownBy, as: Showing['as']): Map<string, Showing> {
-    const known = this.#showings.get(`${as} ${kind}`)
+    const known = this.#showings[as].get(kind)
     if (known !== undefined) return known
     const made = new Map<string, Showing>()
-    this.#showings.set(`${as} ${kind}`, made)
+    this.#showings[as].set(kind, made)
     return made
   }
 

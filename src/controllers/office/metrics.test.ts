@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
+import { anAttachment, ovn, withoutOVN } from '../../../test/harness/attachments.ts'
+import type { KubeObject } from '../../kube/object.ts'
 import { realClock } from '../../runtime/clock.ts'
 import { createMetrics } from '../../telemetry/metrics.ts'
-import { countDecisions, measureWaiting } from './metrics.ts'
+import { Ledger } from './ledger.ts'
+import { countDecisions, measureNetworks, measurePools, measureWaiting } from './metrics.ts'
+import { defaultNetworkRules, Networks } from './networks.ts'
+import { Sources } from './sources.ts'
+import { createViews } from './views.ts'
 
 const named = (kind: string, name: string) => ({ apiGroup: 'mooring.dev', kind, namespace: '', name })
 
@@ -25,4 +31,42 @@ test('a kind and a name that a claim made up are no labels', () => {
     ]),
   )
   expect(metrics.text()).not.toContain('\u202e')
+})
+
+test('no series comes twice: both families of a network are added up, and networks keep their names', () => {
+  const views = createViews()
+  const sources = new Sources(views)
+  new Networks(views, sources, defaultNetworkRules, withoutOVN)
+  for (const [key, name] of [
+    ['red/a', 'Tenant_Red'],
+    ['red/b', 'cluster_udn_b'],
+  ] as const) {
+    const subnets = '10.0.0.0/29,fd00::/126'
+    views.attachments.put(anAttachment(key, ovn({ name, subnets, reservedSubnets: '10.0.0.0/30' })) as KubeObject)
+  }
+  const metrics = createMetrics()
+  measurePools(metrics, sources, new Ledger())
+  const series = metrics
+    .text()
+    .split('\n')
+    .filter(line => line.startsWith('mooring_pool_'))
+  expect(new Set(series.map(line => line.split('} ')[0])).size).toBe(series.length)
+  const of = (state: string) => `mooring_pool_addresses{kind="Network",namespace="",name="Tenant_Red",state="${state}"}`
+  // Three of IPv4 are given to claims that ask for them.
+  expect(series).toEqual(expect.arrayContaining([`${of('free')} 6`, `${of('reserved')} 3`]))
+})
+
+test('an IPv4 subnet without a free address is seen beside an IPv6 subnet', () => {
+  const views = createViews()
+  const sources = new Sources(views)
+  const networks = new Networks(views, sources, defaultNetworkRules, withoutOVN)
+  const config = ovn({ name: 'tenant', subnets: '10.0.0.0/30,fd00::/64', excludeSubnets: '10.0.0.0/30' })
+  views.attachments.put(anAttachment('red/a', config) as KubeObject)
+  const metrics = createMetrics()
+  measureNetworks(metrics, networks, sources, new Ledger())
+  const of = (what: string, family: string) =>
+    `mooring_network_${what}{kind="Network",namespace="",name="tenant",family="${family}"}`
+  const lines = metrics.text().split('\n')
+  expect(lines).toContain(`${of('free', 'IPv4')} 0`)
+  expect(lines.find(line => line.startsWith(of('free', 'IPv6')))).toMatch(/ \d{18,}$/)
 })

@@ -4,14 +4,17 @@
 import { mooringGroup } from '../../api/names.ts'
 import type { Identity } from '../../api/object.ts'
 import { type Pool, strategies } from '../../api/pool.ts'
+import { isNetworkName } from '../../api/space.ts'
 import { ownPoolKindOf } from '../../api/to-pool.ts'
 import { quoteUnlessName } from '../../ip/object-name.ts'
 import { type Capacity, capacityOf } from '../../ipam/capacity.ts'
+import { networkKind } from '../../networks/network.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Metrics, type Sample, secondsBounds } from '../../telemetry/metrics.ts'
 import type { Decider, Decision, Entry } from './journal.ts'
-import { pools } from './kinds.ts'
+import { attachments, pools } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
+import type { Networks } from './networks.ts'
 import type { Sources } from './sources.ts'
 import type { Sleeper } from './waiting.ts'
 
@@ -24,10 +27,10 @@ export interface DeskMetrics {
   claimGone(uid: string): void
 }
 
-const poolLabels = ['kind', 'namespace', 'name'] as const
+export const poolLabels = ['kind', 'namespace', 'name'] as const
 
 /** From a millisecond to an hour: a claim may wait until another claim gives an address back. */
-const waitBounds = [...secondsBounds.filter(bound => bound >= 0.001), 30, 60, 300, 3600]
+export const waitBounds = [...secondsBounds.filter(bound => bound >= 0.001), 30, 60, 300, 3600]
 
 export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
   const ofClaims = ['desk', 'claim_kind'] as const
@@ -140,6 +143,34 @@ export function measurePools(metrics: Metrics, sources: Pick<Sources, 'all'>, le
   )
 }
 
+/**
+ * NetworkAttachmentDefinitions, what they come to, and how full networks are. By family: beside an IPv6 subnet an IPv4 subnet
+ * without a free address would not be noticed.
+ */
+export function measureNetworks(
+  metrics: Metrics,
+  networks: Pick<Networks, 'count'>,
+  sources: Pick<Sources, 'all'>,
+  ledger: Ledger,
+): void {
+  metrics.gauge('mooring_network_attachments', 'NetworkAttachmentDefinitions, by what Mooring makes of them.', () => ({
+    labels: ['state'],
+    samples: Object.entries(networks.count()).map(([state, count]): Sample => [[state], count]),
+  }))
+  const byFamily = (name: string, help: string, read: (capacity: Capacity) => bigint) => {
+    const ofPool = (pool: Pool) => [[`IPv${pool.family}`, read(capacityOf(pool, ledger.indexOf(pool.space)))]] as const
+    metrics.gauge(name, help, () => ({
+      labels: [...poolLabels, 'family'],
+      samples: poolSamples([...sources.all()].filter(isOfNetwork), ofPool),
+    }))
+  }
+  byFamily('mooring_network_free', 'Addresses of a network that a claim could get now, by family.', ({ free }) => free)
+  byFamily('mooring_network_capacity', 'Addresses that a network offers in all, by family.', ({ total }) => total)
+}
+
+/** With addresses of its own; one that takes them from a pool is counted as that pool. */
+const isOfNetwork = ({ identity }: Pool): boolean => identity.kind === networkKind || identity.kind === attachments.kind
+
 type Waits = Pick<Sleeper, 'desk' | 'pool' | 'reason'>
 
 /** Of all desks. */
@@ -158,27 +189,31 @@ export function measureWaiting(metrics: Metrics, waiting: { all(): Iterable<Wait
 }
 
 /** More pools than this are added up under one name. */
-const poolsMax = 1_000
+export const poolsMax = 1_000
 
-function* poolSamples(
+/** Two pools may have the same labels, as those of a network of both families: they are added up, for no series may come twice. */
+function poolSamples(
   pools: Iterable<Pool>,
   read: (pool: Pool) => readonly (readonly [string, bigint])[],
-): Generator<Sample, void, undefined> {
-  const rest = new Map<string, bigint>()
+): Iterable<Sample> {
+  const sums = new Map<string, { readonly labels: readonly string[]; sum: bigint }>()
   let count = 0
   for (const pool of pools) {
-    count++
+    const name = ++count <= poolsMax ? labelsOf(pool.identity) : ['other', 'other', 'other']
     for (const [state, value] of read(pool)) {
-      if (count <= poolsMax) yield [withState(labelsOf(pool.identity), state), value]
-      else rest.set(state, (rest.get(state) ?? 0n) + value)
+      const labels = withState(name, state)
+      const known = sums.get(labels.join(' ')) ?? { labels, sum: 0n }
+      known.sum += value
+      sums.set(labels.join(' '), known)
     }
   }
-  for (const [state, value] of rest) yield [withState(['other', 'other', 'other'], state), value]
+  return [...sums.values()].map(({ labels, sum }): Sample => [labels, sum])
 }
 
 /** A claim may name a kind and a pool that cannot be: such texts are no labels. */
-function labelsOf(pool: Identity): readonly string[] {
-  return [kindLabel(pool), pool.namespace, quoteUnlessName(pool.name) === pool.name ? pool.name : 'unknown']
+export function labelsOf(pool: Identity): readonly string[] {
+  const isName = quoteUnlessName(pool.name) === pool.name || (pool.kind === networkKind && isNetworkName(pool.name))
+  return [kindLabel(pool), pool.namespace, isName ? pool.name : 'unknown']
 }
 
 const kindLabel = (pool: Identity): string =>

@@ -25,10 +25,16 @@ const helps: Readonly<Record<RefusalReason, NeedKind['kind']>> = {
   AddressQuarantined: 'one',
   AddressInUse: 'one',
   RequestsConflict: 'change',
+  RequestMalformed: 'change',
   MACInUse: 'mac',
   MACQuarantined: 'mac',
+  MACReserved: 'change',
   SpaceNotOffered: 'change',
   SpaceUndecided: 'change',
+  NetworkNotFound: 'change',
+  NetworkMalformed: 'change',
+  NetworkNotOffered: 'change',
+  NetworkDiffers: 'change',
 }
 
 /** `wants` is the address or the MAC that would help, where it is known. */

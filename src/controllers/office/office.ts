@@ -1,4 +1,4 @@
-// What all desks share, put together once: the caches of holds, pools and namespaces, the ledger that is kept equal to them,
+// What all desks share, put together once: the caches of holds, pools, networks and namespaces, the ledger that is kept equal to them,
 // the one line of waiting claims, and the reconcilers that serve claims of every kind.
 //
 //   changed       wakes
@@ -7,6 +7,7 @@
 //   the ledger    the pools it is about (pool/watches.ts); the claims that wait for what may be free now (waiting.ts)
 //   a pool        the claims that wait for it, if its spec changed; holds that rest and were given from pools that are gone
 //   a namespace   its claims that wait: a pool may be offered to it by its labels
+//   a network     the events about its attachments (network-events.ts)
 //
 // A desk adds its own: its kinds and their caches, its reconcilers, and what hold.reclaim has to ask about its claims.
 
@@ -21,6 +22,7 @@ import type { Recorder } from '../../kube/events.ts'
 import { isDeleting } from '../../kube/finalizers.ts'
 import { measureReflectors, type ReflectorMetrics } from '../../kube/metrics.ts'
 import { type Kind, type KubeObject, keyOf } from '../../kube/object.ts'
+import { Presence } from '../../kube/presence.ts'
 import { Reflector } from '../../kube/reflector.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Domain } from '../../runtime/domain.ts'
@@ -28,6 +30,7 @@ import type { Random } from '../../runtime/random.ts'
 import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
+import { connectVSphere } from '../../vsphere/client.ts'
 import { type ClaimKind, ClaimKinds } from './claim-kind.ts'
 import { Gateways } from './gateways.ts'
 import { isGone, type RestWorld } from './hold/quarantine.ts'
@@ -35,19 +38,37 @@ import { isHoldSettled, reconcileHold, reconcileMACHold } from './hold/reclaim.t
 import type { AnyHold } from './hold/steps.ts'
 import { noteIn } from './journal.ts'
 import { readable } from './kept.ts'
-import { holds, macHolds, namespaces, pools } from './kinds.ts'
+import {
+  attachments,
+  clusterUserDefinedNetworks,
+  egressIPs,
+  holds,
+  ipPools,
+  macHolds,
+  namespaces,
+  pools,
+} from './kinds.ts'
 import { Ledger } from './ledger.ts'
-import { countDecisions, type DeskMetrics, measurePools, measureWaiting } from './metrics.ts'
+import { countDecisions, type DeskMetrics, measureNetworks, measurePools, measureWaiting } from './metrics.ts'
+import { addNetworkEvents } from './network-events.ts'
+import { defaultNetworkRules, type NetworkRules, Networks, type NetworksView } from './networks.ts'
 import { holdOf, macHoldOf } from './parsed.ts'
 import { addPoolCapacity } from './pool/watches.ts'
+import { createReservationsRead } from './reservations.ts'
 import type { Scope } from './scope.ts'
 import { Sources } from './sources.ts'
+import type { VCenters } from './vcenters.ts'
 import { createViews, followHolds, followMACHolds, keyOfKind, poolCacheOf, type Views } from './views.ts'
 import { Waiting } from './waiting.ts'
 
+/** Which part of a Machine is Mooring's: its claims, or the whole of it, virtual machine included. */
+export const machineModes = ['claims', 'full'] as const
+export type MachineMode = (typeof machineModes)[number]
+export const defaultMachineMode: MachineMode = 'claims'
+
 export interface OfficeParts {
   readonly client: Client
-  readonly discovery: Pick<Discovery, 'forget'>
+  readonly discovery: Pick<Discovery, 'forget' | 'find'>
   readonly clock: Clock
   readonly random: Random
   readonly log: Log
@@ -57,6 +78,12 @@ export interface OfficeParts {
   readonly domain: Domain
   readonly scope: Scope
   readonly metrics?: Metrics | undefined
+  /** Those of the flags' defaults, unless said. */
+  readonly networkRules?: NetworkRules | undefined
+  /** `claims`, unless said. */
+  readonly machineMode?: MachineMode | undefined
+  /** None, unless said. */
+  readonly vcenters?: VCenters | undefined
   /** Objects of the caches cannot be changed: for tests and the demo. */
   readonly isFrozen?: boolean
 }
@@ -66,25 +93,44 @@ export interface Office extends Pick<OfficeParts, 'client' | 'clock' | 'random' 
   readonly views: Views
   readonly ledger: Ledger
   readonly sources: Sources
+  readonly networks: NetworksView
+  readonly networkRules: NetworkRules
+  readonly machineMode: MachineMode
+  readonly vcenters: VCenters
   readonly gateways: Gateways
   readonly waiting: Waiting
   readonly metrics: DeskMetrics | undefined
+  /** Where a desk keeps numbers of its own. */
+  readonly telemetry: Metrics | undefined
   /** Holds in the name of such claims are looked after from now on. */
   addClaimKind(claims: ClaimKind): void
   /**
    * Keeps the cache equal to what the server has of a kind that can show an address in use. No address is given out before it
    * was listed once, or is known not to be readable.
    */
-  see<I extends string>(kind: Kind, cache: Cache<KubeObject, I>): SeenKind
+  see<I extends string>(kind: Kind, cache: Cache<KubeObject, I>, options?: FollowOptions): SeenKind
   /** Keeps the cache equal to what the server has of a kind, for the desk of this domain alone. */
   watch<I extends string>(domain: Domain, kind: Kind, cache: Cache<KubeObject, I>, options?: WatchOptions): void
+  /** The desk of this domain waits while NetworkAttachmentDefinitions cannot be read, and until it is known what serves them. */
+  needNetworks(domain: Domain): void
+  /** Whether IPPools have been listed once, or there are none because the server does not know the kind. */
+  knowsReservations(): boolean
+  /** What IPPools keep is known after it as of the call, however late their events are. */
+  readReservations(): Promise<void>
   /** Whether every kind that can show an address in use has been listed once, or is known not to be readable. */
   hasSeenAll(): boolean
+  /** Whether the API server has a kind that Mooring does not follow. */
+  isInstalled(kind: Kind): Promise<boolean>
   /** The cache that is kept of a kind, if one is. */
   cacheOf(kind: Kind): Cache<KubeObject> | undefined
 }
 
-export interface WatchOptions {
+export interface FollowOptions {
+  /** Only objects with these labels. */
+  readonly labelSelector?: string
+}
+
+export interface WatchOptions extends FollowOptions {
   /** The desk waits without it. True by default. */
   readonly isNeeded?: boolean
 }
@@ -102,6 +148,9 @@ export function openOffice(parts: OfficeParts): Office {
   const views = createViews(isFrozen)
   const ledger = new Ledger()
   const sources = new Sources(views)
+  const networkRules = parts.networkRules ?? defaultNetworkRules
+  const ovn = new Presence({ kind: egressIPs, discovery: parts.discovery, clock, random })
+  const networks = new Networks(views, sources, networkRules, ovn)
   const waiting = new Waiting({
     freeOf: pool => freeIn(pool, sources, ledger),
     poolsOf: space => sources.keysOf(space),
@@ -121,6 +170,7 @@ export function openOffice(parts: OfficeParts): Office {
   if (parts.metrics !== undefined) {
     measurePools(parts.metrics, sources, ledger)
     measureWaiting(parts.metrics, waiting)
+    measureNetworks(parts.metrics, networks, sources, ledger)
   }
 
   const world = { client, clock, caches: views, sources, claimKinds, scope, ledger }
@@ -155,6 +205,7 @@ export function openOffice(parts: OfficeParts): Office {
     }
   })
   const recorder = recorderOf('pools')
+  addNetworkEvents(domain, networks, views, recorderOf('networks'))
   const seesAll = () => seen.every(({ cache }) => cache.hasSynced)
   const capacity = addPoolCapacity(domain, {
     client,
@@ -174,13 +225,20 @@ export function openOffice(parts: OfficeParts): Office {
   })
   views.namespaces.subscribe(change => waiting.namespaceChanged(change.key))
 
-  const follow = (kind: Kind, cache: Cache<KubeObject>) => {
-    caches.set(keyOfKind(kind), cache)
-    return reflect(parts, kind, cache, reflectors)
+  const follow = (kind: Kind, cache: Cache<KubeObject>, options: FollowOptions = {}) => {
+    // A desk that follows some objects of a kind does not stand for all of it.
+    if (!caches.has(keyOfKind(kind))) caches.set(keyOfKind(kind), cache)
+    return reflect(parts, kind, cache, reflectors, options)
   }
+  const ofAttachments = follow(attachments, views.attachments as unknown as Cache<KubeObject>)
+  const ofIPPools = follow(ipPools, views.ipPools as unknown as Cache<KubeObject>)
+  const readIPPools = createReservationsRead(client, views, clock)
   const office: Office = {
     ...{ client, clock, random, log, scope, recorderOf, isFrozen },
-    ...{ views, ledger, sources, gateways, waiting, metrics },
+    ...{ views, ledger, sources, networks, networkRules, gateways, waiting, metrics },
+    machineMode: parts.machineMode ?? defaultMachineMode,
+    vcenters: parts.vcenters ?? { servers: new Map(), connect: connectVSphere },
+    telemetry: parts.metrics,
     addClaimKind(claims) {
       claimKinds.add(claims)
       claims.cache.subscribe(({ old }) => {
@@ -190,8 +248,8 @@ export function openOffice(parts: OfficeParts): Office {
         for (const hold of views.macHolds.byIndex('claim', uid)) reclaimMACs.mark(keyOf(hold))
       })
     },
-    see(kind, cache) {
-      const source = follow(kind, cache as unknown as Cache<KubeObject>)
+    see(kind, cache, options) {
+      const source = follow(kind, cache as unknown as Cache<KubeObject>, options)
       seen.push({ cache, source })
       // Only now is it known that nothing of a pool that is being deleted is in use.
       void cache.synced().then(() => {
@@ -200,15 +258,25 @@ export function openOffice(parts: OfficeParts): Office {
       domain.addSource(source, { isNeeded: false })
       return { neededBy: of => of.addSource(source) }
     },
-    watch(of, kind, cache, { isNeeded = true } = {}) {
-      of.addSource(follow(kind, cache as unknown as Cache<KubeObject>), { isNeeded })
+    watch(of, kind, cache, { isNeeded = true, ...options } = {}) {
+      of.addSource(follow(kind, cache as unknown as Cache<KubeObject>, options), { isNeeded })
     },
+    needNetworks(of) {
+      of.addSource(ofAttachments)
+      of.addSource(ovn)
+    },
+    knowsReservations: () => views.ipPools.hasSynced || !ofIPPools.isInstalled,
+    readReservations: async () => (ofIPPools.isInstalled ? readIPPools() : undefined),
     hasSeenAll: () => seen.every(({ cache, source }) => cache.hasSynced || source.problem() !== undefined),
+    isInstalled: async kind => (await parts.discovery.find(kind)) !== undefined,
     cacheOf: kind => caches.get(keyOfKind(kind)),
   }
   office.watch(domain, holds, views.holds)
   office.watch(domain, macHolds, views.macHolds)
   office.watch(domain, namespaces, views.namespaces)
+  domain.addSource(ofAttachments, { isNeeded: false })
+  office.watch(domain, clusterUserDefinedNetworks, views.clusterUDNs, { isNeeded: false })
+  domain.addSource(ofIPPools, { isNeeded: false })
   for (const kind of pools) {
     const cache = poolCacheOf(views, kind)
     if (cache !== undefined) office.watch(domain, kind, cache, { isNeeded: false })
@@ -221,10 +289,12 @@ function reflect(
   kind: Kind,
   cache: Cache<KubeObject>,
   metrics: ReflectorMetrics | undefined,
+  { labelSelector }: FollowOptions,
 ): Reflector<KubeObject> {
   const onNotInstalled = () => discovery.forget(kind)
   const place = kind.namespaced && scope.namespace !== '' ? { namespace: scope.namespace } : {}
-  return new Reflector({ kind, client, clock, random, log, onNotInstalled, metrics, cache, ...place })
+  const selected = labelSelector === undefined ? {} : { labelSelector }
+  return new Reflector({ kind, client, clock, random, log, onNotInstalled, metrics, cache, ...place, ...selected })
 }
 
 /** What was given from a pool that is gone rests as long as the other pools of its space say: that may have changed. */

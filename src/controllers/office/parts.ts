@@ -3,7 +3,8 @@
 //
 //   the claim has                                    then
 //   nothing yet                                      every part is chosen
-//   holds in its name, of a pass that was cut off    they are used, and only the other parts are chosen
+//   holds in its name, of a pass that was cut off    they are used, unless something else is asked for by now, and only the
+//                                                    other parts are chosen
 //   stored its choice                                exactly that, or nothing: `resumeParts`
 //
 // What is refused says which part it is about, and what the claim waits for.
@@ -13,7 +14,7 @@ import type { ClaimReference, Owner } from '../../api/lock.ts'
 import type { MACHold } from '../../api/mac-hold.ts'
 import { identityKey } from '../../api/object.ts'
 import { type Pool, poolKey } from '../../api/pool.ts'
-import { type IP, parseIP } from '../../ip/address.ts'
+import { type IP, isSameIP, parseIP } from '../../ip/address.ts'
 import type { MACText } from '../../ip/mac.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { choose } from '../../ipam/choose.ts'
@@ -138,7 +139,9 @@ function foundFor(ask: PartAsk, held: readonly AnyHold[]): AnyHold[] {
     if (one.state !== 'held' || one.claim.part !== part || one.space !== pool.space) return false
     if (identityKey(one.pool) !== identityKey(pool.identity)) return false
     if ('mac' in ask) return !isOfAddress(one) && one.mac === ask.mac
-    return isOfAddress(one) && one.ip.family === pool.family && one.bits === pool.bits
+    if (!isOfAddress(one) || one.ip.family !== pool.family || one.bits !== pool.bits) return false
+    const named = namedIn(pool, ask.requested)
+    return named === undefined || isSameIP(one.ip, named.ip)
   })
   return hold === undefined ? [] : [hold]
 }
@@ -236,7 +239,9 @@ function needsAny({ pool, index, wish }: PartWish): boolean {
   return choice.kind === 'take' || (choice.kind === 'refused' && choice.reason === 'PoolExhausted')
 }
 
-function namedBy({ pool, wish }: PartWish): Block | undefined {
-  const ip = parseIP(wish.requested?.split('/', 1)[0] ?? '')
+const namedBy = ({ pool, wish }: PartWish): Block | undefined => namedIn(pool, wish.requested)
+
+function namedIn(pool: Pool, requested: string | undefined): Block | undefined {
+  const ip = parseIP(requested?.split('/', 1)[0] ?? '')
   return isMalformed(ip) || ip.family !== pool.family ? undefined : { ip, bits: pool.bits }
 }

@@ -1,9 +1,9 @@
-// What the office may do in a cluster, and why: for holds and pools, whichever desks are on. A verb that is not here is never used
+// What the office may do in a cluster, and why: for holds, pools and networks, whichever desks are on. A verb that is not here is never used
 // by it.
 
 import { events } from '../../kube/events.ts'
 import { byRule, type Permission, permission, subresource } from '../component.ts'
-import { holds, macHolds, namespaces, pools } from './kinds.ts'
+import { attachments, clusterUserDefinedNetworks, holds, ipPools, macHolds, namespaces, pools } from './kinds.ts'
 
 export const officePermissions: readonly Permission[] = [
   permission(holds, ['get', 'list', 'watch', 'create', 'patch', 'delete'], 'no address can be held'),
@@ -18,6 +18,17 @@ export const officePermissions: readonly Permission[] = [
       'a pool does not say what is used and free',
     ),
   ]),
+  // Without it what they keep would be given to others, so nothing is given.
+  permission(ipPools, ['list', 'watch'], 'it is not seen which addresses IPPools keep'),
+  { ...permission(attachments, ['list', 'watch'], 'networks are not seen'), isNeeded: false },
+  {
+    ...permission(
+      clusterUserDefinedNetworks,
+      ['list', 'watch'],
+      'it is not seen which namespaces a ClusterUserDefinedNetwork is offered to',
+    ),
+    isNeeded: false,
+  },
   { ...permission(events, ['create', 'patch'], 'kubectl describe shows no events'), isNeeded: false },
   permission(
     namespaces,

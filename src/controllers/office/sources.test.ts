@@ -44,7 +44,13 @@ function aNetwork(apiGroup: string, kind: string, name: string) {
     { ...v4, isOneOfTwo: true },
     { ...v4, isOneOfTwo: true, family: 6, bits: 128 },
   ]
-  return { identity, pools, isOfCluster: true, offersSpaceTo: (namespace: string) => namespace === 'red' }
+  return {
+    identity,
+    pools,
+    isOfCluster: true,
+    isNetwork: true,
+    offersSpaceTo: (namespace: string) => namespace === 'red',
+  }
 }
 
 describe('a source', () => {

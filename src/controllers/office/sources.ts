@@ -25,6 +25,8 @@ export interface Source {
   readonly pools: readonly Pool[]
   /** Of the cluster: pools of namespaces may join its space if it is offered to them. */
   readonly isOfCluster: boolean
+  /** A network is in the space of its name, which it shares where pools of the cluster have it: these decide then. */
+  readonly isNetwork: boolean
   /** Labels are undefined while the namespace is not known. */
   offersSpaceTo(namespace: string, labels: Labels | undefined): boolean
 }
@@ -113,16 +115,39 @@ export class Sources {
   /** Which space a pool of a namespace gets that asks for one by name, and why not. */
   spaceFor(pool: Pool): Joining | undefined {
     if (!asksForSpace(pool)) return undefined
-    const { spaceAsked } = pool
     const { namespace } = pool.identity
-    const known = this.#views.namespaces.get(namespace)
-    const labels = known && (known.metadata.labels ?? {})
-    const members = [...(this.#bySpace.get(spaceAsked)?.sources ?? [])].flatMap(key => {
-      const source = this.#sources.get(key)
-      if (source?.isOfCluster !== true) return []
-      return [{ text: poolText(source.identity), offers: source.offersSpaceTo(namespace, labels) }]
-    })
+    const labels = this.#labelsOf(namespace)
+    const members = this.#deciding(pool.spaceAsked).map(source => ({
+      text: poolText(source.identity),
+      offers: source.offersSpaceTo(namespace, labels),
+    }))
     return decideSpace(pool, members)
+  }
+
+  /** Whether the pools of the cluster in a space, if there are any, all offer it to this namespace. Networks are not asked. */
+  isSpaceOffered(space: string, namespace: string): boolean {
+    const labels = this.#labelsOf(namespace)
+    for (const key of this.#bySpace.get(space)?.sources ?? []) {
+      const source = this.#sources.get(key)
+      if (source === undefined || !source.isOfCluster || source.isNetwork) continue
+      if (!source.offersSpaceTo(namespace, labels)) return false
+    }
+    return true
+  }
+
+  /** Pools of the cluster; where there are none, networks: a tenant's network keeps no pool out of an administrator's space. */
+  #deciding(space: string): readonly Source[] {
+    const members = [...(this.#bySpace.get(space)?.sources ?? [])].flatMap(key => {
+      const source = this.#sources.get(key)
+      return source?.isOfCluster === true ? [source] : []
+    })
+    const pools = members.filter(({ isNetwork }) => !isNetwork)
+    return pools.length > 0 ? pools : members
+  }
+
+  #labelsOf(namespace: string): Labels | undefined {
+    const known = this.#views.namespaces.get(namespace)
+    return known && (known.metadata.labels ?? {})
   }
 
   /** Why nothing new is given from a pool on account of its space; undefined if something may be. */
@@ -210,13 +235,14 @@ function removeFrom(sets: Map<string, Set<string>>, key: string, value: string):
   if (set?.size === 0) sets.delete(key)
 }
 
-/** Of one object: its pools differ in the family alone. */
-export function toSource(pools: readonly [Pool, ...Pool[]]): Source {
+/** Of one object, or one network: its pools differ in the family alone. */
+export function toSource(pools: readonly [Pool, ...Pool[]], { isNetwork = false } = {}): Source {
   const { identity, allowedNamespaces } = pools[0]
   return {
     identity,
     pools,
     isOfCluster: identity.namespace === '',
+    isNetwork,
     offersSpaceTo(_, labels) {
       if (allowedNamespaces === undefined) return true
       return labels !== undefined && selects(allowedNamespaces, labels)

@@ -1,4 +1,4 @@
-// The caches that every desk reads, whatever kind of claim it serves: holds, pools and namespaces.
+// The caches that every desk reads, whatever kind of claim it serves: holds, pools, networks and namespaces.
 
 import type { Hold } from '../../api/hold.ts'
 import type { MACHold } from '../../api/mac-hold.ts'
@@ -7,16 +7,23 @@ import type { Pool } from '../../api/pool.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { Cache } from '../../kube/cache.ts'
 import { type Kind, type KubeObject, keyOfRef } from '../../kube/object.ts'
+import { networkNameOf } from '../../networks/attachment.ts'
 import { pools as poolKinds } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
-import { holdOf, keepHold, keepNamespace, macHoldOf, poolOf } from './parsed.ts'
+import { attachmentOf, holdOf, ipPoolOf, keepAttachment, keepHold, keepNamespace, macHoldOf, poolOf } from './parsed.ts'
 
 export interface Views {
   readonly holds: Cache<KubeObject, 'claim' | 'pool'>
-  readonly macHolds: Cache<KubeObject, 'claim'>
+  readonly macHolds: Cache<KubeObject, 'claim' | 'space'>
   readonly namespaces: Cache<KubeObject>
   /** By kind and group, in the order of `kinds.ts`. */
   readonly pools: ReadonlyMap<string, Cache<KubeObject>>
+  /** By the name of the network; by that within a namespace, as namespace/network; by namespace. */
+  readonly attachments: Cache<KubeObject, 'network' | 'local' | 'namespace'>
+  /** Whole: there are few, and a desk may render them. */
+  readonly clusterUDNs: Cache<KubeObject>
+  /** By the name of the network. */
+  readonly ipPools: Cache<KubeObject, 'network'>
 }
 
 export function createViews(isFrozen = false): Views {
@@ -30,13 +37,34 @@ export function createViews(isFrozen = false): Views {
         pool: object => fromHold(object, hold => identityKey(hold.pool)),
       },
     }),
-    macHolds: new Cache<KubeObject, 'claim'>({
+    macHolds: new Cache<KubeObject, 'claim' | 'space'>({
       ...options,
-      indexes: { claim: object => readable(macHoldOf(object)).map(({ claim }) => claim.uid) },
+      indexes: {
+        claim: object => readable(macHoldOf(object)).map(({ claim }) => claim.uid),
+        space: object => readable(macHoldOf(object)).map(({ space }) => space),
+      },
     }),
     namespaces: new Cache<KubeObject>({ ...options, keep: keepNamespace }),
     pools: new Map(poolKinds.map(kind => [keyOfKind(kind), new Cache<KubeObject>(options)])),
+    attachments: new Cache<KubeObject, 'network' | 'local' | 'namespace'>({
+      ...options,
+      keep: keepAttachment,
+      indexes: {
+        network: object => networkNamesOf(object),
+        local: object => networkNamesOf(object).map(name => `${object.metadata.namespace}/${name}`),
+        namespace: object => [object.metadata.namespace ?? ''],
+      },
+    }),
+    clusterUDNs: new Cache<KubeObject>(options),
+    ipPools: new Cache<KubeObject, 'network'>({
+      ...options,
+      indexes: { network: object => readable(ipPoolOf(object)).map(({ networkName }) => networkName) },
+    }),
   }
+}
+
+function networkNamesOf(object: KubeObject): string[] {
+  return readable(attachmentOf(object)).flatMap(attachment => networkNameOf(attachment) ?? [])
 }
 
 /** Keeps the ledger equal to the holds in the cache. One that can no longer be read stays what it was. */

@@ -8,11 +8,13 @@
 //
 // A rest that has begun becomes shorter when its pool goes, and never longer. None lasts longer than `quarantineSecondsMax`.
 
+import { cniGroup } from '../../../api/names.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { rangeOfCIDR } from '../../../ip/range.ts'
 import { overlapsSet } from '../../../ip/range-set.ts'
 import { keyOfRef } from '../../../kube/object.ts'
 import { quarantineSecondsMax } from '../../../limits.ts'
+import { attachmentKind, networkKind } from '../../../networks/network.ts'
 import { isInView, type Scope } from '../scope.ts'
 import type { Sources } from '../sources.ts'
 import { poolCacheOf, type Views } from '../views.ts'
@@ -20,7 +22,7 @@ import { type AnyHold, type AnyHoldSpec, isOfAddress } from './steps.ts'
 
 export interface RestWorld {
   readonly sources: Pick<Sources, 'poolsOf' | 'poolsIn'>
-  readonly caches: Pick<Views, 'pools'>
+  readonly caches: Pick<Views, 'pools' | 'attachments'>
   readonly scope: Scope
 }
 
@@ -44,10 +46,18 @@ export function restEndsMs(hold: AnyHold, world: RestWorld): number {
 export function isGone({ pool }: Pick<AnyHold, 'pool'>, { sources, caches, scope }: RestWorld): boolean {
   const [own] = sources.poolsOf(pool)
   if (own !== undefined) return own.isDeleting
+  if (pool.apiGroup === cniGroup) return isNetworkGone(pool, caches, scope)
   const cache = poolCacheOf(caches, { kind: pool.kind, group: pool.apiGroup })
   if (cache === undefined || !cache.hasSynced) return false
   if (pool.namespace !== '' && !isInView(scope, pool.namespace)) return false
   return cache.get(keyOfRef(pool)) === undefined
+}
+
+/** With its last NetworkAttachmentDefinition, readable or not. Those of one name may be in any namespace. */
+function isNetworkGone(pool: AnyHold['pool'], { attachments }: RestWorld['caches'], scope: Scope): boolean {
+  if (!attachments.hasSynced || !isInView(scope, pool.namespace)) return false
+  if (pool.kind === networkKind) return attachments.countByIndex('network', pool.name) === 0
+  return pool.kind === attachmentKind && attachments.get(keyOfRef(pool)) === undefined
 }
 
 function longestOf(released: AnyHoldSpec, sources: RestWorld['sources']): number {

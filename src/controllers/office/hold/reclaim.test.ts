@@ -45,10 +45,12 @@ interface Story {
   readonly onPatch?: (patch: object) => void
   /** The object of a claim that shows the address, by its name. */
   readonly shownBy?: string
+  /** Something still runs with it. */
+  readonly isUsed?: boolean
 }
 
 /** One hold of 10.0.0.1 for the claim with the uid u-1, of a kind that only its desk knows. */
-async function look({ known, live, kind = 'Wish', from, restSeconds = 0, onPatch, shownBy }: Story) {
+async function look({ known, live, kind = 'Wish', from, restSeconds = 0, onPatch, shownBy, isUsed = false }: Story) {
   const views = createViews()
   const pool = from ?? { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }
   const claim = { apiGroup: 'example.org', kind, namespace: 'lab', name: 'web', uid: 'u-1' }
@@ -75,6 +77,7 @@ async function look({ known, live, kind = 'Wish', from, restSeconds = 0, onPatch
     kind: wishes,
     cache,
     standsBy: (wish: Wish, held) => wish.chosen === undefined || wish.chosen === (held as Hold).address,
+    isUsed: async () => isUsed,
   })
   const sources = { poolsOf: () => [{ quarantineSeconds: restSeconds, isDeleting: false } as Pool], *poolsIn() {} }
   const ledger = {
@@ -105,6 +108,11 @@ test.each<[string, Story, string[]]>([
     ['asked'],
   ],
   ['goes when its claim chose another', { live: aWish('u-1', '10.0.0.2') }, stray],
+  [
+    'stays while something runs with it, although its claim chose another',
+    { live: aWish('u-1', '10.0.0.2'), isUsed: true },
+    ['asked'],
+  ],
   ['goes when a namesake has taken the place of its claim', { known: aWish('u-2'), live: aWish('u-2') }, stray],
   ['goes when its claim is gone', {}, stray],
   [

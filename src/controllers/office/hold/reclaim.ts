@@ -97,7 +97,8 @@ async function isStray(hold: AnyHold, claims: ClaimKind, world: ReclaimWorld): P
   const live = await client.get(claims.kind, { namespace, name })
   if (live === undefined || live.metadata.uid !== uid) return !(await isOfAnotherName(hold, claims, world))
   // A claim out of scope is judged by the process that serves it.
-  return isInScope(scope, live) && !claims.standsBy(live, hold)
+  if (!isInScope(scope, live) || claims.standsBy(live, hold)) return false
+  return !(await claims.isUsed?.(live, hold))
 }
 
 /** The uid is what a claim is known by. One of another name that has it, and shows the address, is the holder. */

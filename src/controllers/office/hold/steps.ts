@@ -12,7 +12,7 @@ import type { Cache } from '../../../kube/cache.ts'
 import type { Client } from '../../../kube/client.ts'
 import { withFinalizer, withoutFinalizer } from '../../../kube/finalizers.ts'
 import type { Kind, KubeObject } from '../../../kube/object.ts'
-import { refresh } from '../../../kube/refresh.ts'
+import { patchSeen } from '../../../kube/patch-seen.ts'
 import { timestamp } from '../../../kube/timestamp.ts'
 import type { Clock } from '../../../runtime/clock.ts'
 import type { LedgerWrite, Note } from '../journal.ts'
@@ -146,20 +146,9 @@ export async function giveBackHold(world: HoldWorld, spec: AnyHoldSpec, made: Ku
   cache.ended(name, uid)
 }
 
-async function patchHold(world: HoldWorld, hold: AnyHold, patch: object): Promise<KubeObject> {
-  const { client } = world
+function patchHold(world: HoldWorld, hold: AnyHold, patch: object): Promise<KubeObject> {
   const { kind, cache } = placeOf(world, hold)
-  const { name, uid, resourceVersion } = hold.metadata
-  try {
-    const answer = await client.mergePatch(kind, { name }, patch, { resourceVersion, uid })
-    cache.learn(answer)
-    return answer
-  } catch (error) {
-    if (!isApiError(error, 'Conflict', 'NotFound')) throw error
-    // The cache is behind, and may stay so for long: the next pass is to see what there is.
-    await refresh(client, kind, cache, { name })
-    throw error
-  }
+  return patchSeen(world.client, kind, cache, hold, patch)
 }
 
 /** After the API server has answered: a line that is there tells what happened. */

@@ -67,6 +67,8 @@ function aServer(before: (name: string) => void = () => {}) {
     put,
     isTaken,
     take: (...parts: PartTaking[]) => takeAll(world, parts, { own: [by] }),
+    takeUnless: (isOutdated: () => Promise<boolean>, ...parts: PartTaking[]) =>
+      takeAll(world, parts, { own: [by], isOutdated }),
   }
 }
 
@@ -111,6 +113,18 @@ describe('of several parts', () => {
     })
     await take(taking(four), taking(six))
     expect(seen).toEqual(['10.0.0.1', 'fd00::1', '10.0.0.1', 'fd00::1'])
+    expect([four, six].map(isTaken)).toEqual([false, false])
+  })
+  test('none is taken where what they were chosen on is outdated, and none is sought by another pass while that is asked', async () => {
+    const { takeUnless, isTaken, stored } = aServer()
+    const seen: boolean[] = []
+    const isOutdated = async () => {
+      seen.push(...[four, six].map(isTaken))
+      return true
+    }
+    expect(await takeUnless(isOutdated, taking(four), taking(six))).toEqual({ kind: 'outdated' })
+    expect(seen).toEqual([true, true])
+    expect(stored.size).toBe(0)
     expect([four, six].map(isTaken)).toEqual([false, false])
   })
 })

@@ -38,6 +38,8 @@ export type AllTaken =
   | { readonly kind: 'taken' }
   /** Another process was quicker to take what this part was to have, or shows it. Nothing of this pass is held any more. */
   | { readonly kind: 'lost'; readonly spec: AnyHoldSpec }
+  /** What it was decided on is so no longer. Nothing was taken. */
+  | { readonly kind: 'outdated' }
 
 interface Undo {
   readonly undo: () => Promise<void>
@@ -53,6 +55,11 @@ export interface TakeAllWorld extends RestingWorld {
 export interface Taker {
   /** The objects of the claim: itself first, then its reports. */
   readonly own: readonly [ShownBy, ...ShownBy[]]
+  /**
+   * Asked before the first hold, when no other pass is sent after the addresses any more: else all passes that wait for an
+   * answer at the same time would have chosen the same ones, and all but one would have to begin again.
+   */
+  readonly isOutdated?: () => Promise<boolean>
 }
 
 /**
@@ -65,6 +72,7 @@ export async function takeAll(world: TakeAllWorld, parts: readonly PartTaking[],
   for (const intent of intents) ledger.show(intent)
   const done: Undo[] = []
   try {
+    if ((await taker.isOutdated?.()) === true) return { kind: 'outdated' }
     for (const part of parts) {
       const step = await take(world, part)
       if (step !== 'lost' && step !== undefined) done.push(step)

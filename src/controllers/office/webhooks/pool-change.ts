@@ -4,7 +4,7 @@
 import { describeFault, type Fault, invalid } from '../../../admission/fault.ts'
 import { allowed, type Ruling, refused } from '../../../admission/ruling.ts'
 import { fieldOf, isSameSpec, specOf, textsAt } from '../../../admission/spec.ts'
-import { deleteForMoveAnnotation, mooringGroup, skipDeleteCheckAnnotation } from '../../../api/names.ts'
+import { deleteForMoveAnnotation, ipamGroup, skipDeleteCheckAnnotation } from '../../../api/names.ts'
 import { type Identity, identityKey } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { globalPrefixPoolKind, prefixPoolKind } from '../../../api/prefix-pool.ts'
@@ -107,7 +107,7 @@ function admitDelete(old: unknown, facts: PoolFacts): Ruling {
   const identity = identityOfObject(old)
   if (identity === undefined || mayGoAnyway(old) || !facts.isHeld(identity)) return allowed()
   const holders = holdersText(identity, facts)
-  return refused(identity.apiGroup === mooringGroup ? `the pool is in use: ${holders}` : `${inUse} ${holders}`)
+  return refused(identity.apiGroup === ipamGroup ? `${inUse} ${holders}` : `the pool is in use: ${holders}`)
 }
 
 /** Users of the in-cluster kinds know this sentence. It sends them to IPAddresses, which go with their claims alone. */

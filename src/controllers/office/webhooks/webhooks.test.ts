@@ -49,6 +49,8 @@ describe('the webhooks of pools', () => {
       'validation.globalinclusterippool.ipam.cluster.x-k8s.io',
       'validation.inclusterprefixpool.ipam.cluster.x-k8s.io',
       'validation.globalinclusterprefixpool.ipam.cluster.x-k8s.io',
+      'validation.ippool.installer.openshift.io',
+      'validation.ippool.machine.openshift.io',
     ])
     expect(new Set(webhooks.map(({ failurePolicy }) => failurePolicy))).toEqual(new Set(['Fail']))
     expect(webhooks[2]).toMatchObject({

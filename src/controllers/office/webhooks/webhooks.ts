@@ -7,7 +7,12 @@
 import { carries, isCreated, type MatchCondition, specChanges } from '../../../admission/match-conditions.ts'
 import { allowed, type Ruling } from '../../../admission/ruling.ts'
 import { mutatingWebhook, validatingWebhook, type Webhook } from '../../../admission/webhook.ts'
-import { addressPoolKind, clusterAddressPoolKind } from '../../../api/address-pool.ts'
+import {
+  addressPoolKind,
+  clusterAddressPoolKind,
+  installerPoolKind,
+  machinePoolKind,
+} from '../../../api/address-pool.ts'
 import { globalInClusterPoolKind, inClusterPoolKind } from '../../../api/in-cluster-pool.ts'
 import type { VersionedKind } from '../../../api/object.ts'
 import { globalPrefixPoolKind, prefixPoolKind } from '../../../api/prefix-pool.ts'
@@ -40,6 +45,8 @@ export const poolWebhooks: readonly Webhook<PoolFacts>[] = [
   validating(globalInClusterPoolKind, admitInClusterPool),
   validating(prefixPoolKind, admitPrefixPool),
   validating(globalPrefixPoolKind, admitPrefixPool),
+  validating(installerPoolKind, admitAddressPool),
+  validating(machinePoolKind, admitAddressPool),
   // Nothing is missing in these, but installations of the reference provider ask.
   mutating(inClusterPoolKind, () => allowed()),
   mutating(globalInClusterPoolKind, () => allowed()),

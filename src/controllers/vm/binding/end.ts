@@ -1,0 +1,44 @@
+// Whether a claim that is being deleted may end, asked of the API server, never of a cache: an address that a guest still answers
+// on would be given to another.
+
+import type { IPAMClaim } from '../../../api/ipam-claim.ts'
+import type { LauncherPod } from '../../../api/launcher-pod.ts'
+import { toCIDRText } from '../../../ip/cidr.ts'
+import { askAllHoldsOf } from '../../office/hold/of-claim.ts'
+import { isOfAddress } from '../../office/hold/steps.ts'
+import { readable } from '../../office/kept.ts'
+import { type Asked, askMachine } from '../claims/ask.ts'
+import { mayUse, vmNameOf } from '../claims/belonging.ts'
+import { mayEnd } from '../claims/end.ts'
+import { podOf, vmiOf, vmOf } from '../parsed.ts'
+import type { VMWorld } from '../world.ts'
+
+type World = Pick<VMWorld, 'client' | 'caches' | 'networks' | 'launchersOf'>
+
+export async function askEnd(claim: IPAMClaim, world: World): Promise<boolean> {
+  const { namespace } = claim.metadata
+  const name = vmNameOf(claim)
+  if (name === undefined) return !(await isUsed(claim, namespace, world))
+  // What the caches show of it keeps the claim; when that goes, they hear of it, and the claim is looked at again.
+  if (!mayEnd({ claim, ...knownMachine(world, namespace, name), networks: world.networks })) return false
+  const asked = await askMachine(world, namespace, name)
+  return asked !== undefined && mayEnd({ claim, ...asked, networks: world.networks })
+}
+
+function knownMachine({ caches }: World, namespace: string, name: string): Asked {
+  const key = `${namespace}/${name}`
+  const pods = caches.pods.byIndex('vm', key).flatMap(pod => readable<LauncherPod>(pod, podOf) ?? [])
+  return { vm: readable(caches.vms.get(key), vmOf), vmi: readable(caches.vmis.get(key), vmiOf), pods }
+}
+
+/**
+ * A claim that was made by hand, for no virtual machine, is for the pods that name it, or show what it holds. What it only shows is not
+ * given out by its end: it may be the address of another machine.
+ */
+async function isUsed(claim: IPAMClaim, namespace: string, world: World): Promise<boolean> {
+  const holds = await askAllHoldsOf(claim.metadata.uid, world)
+  const ips = holds.flatMap(hold => (hold.state === 'held' && isOfAddress(hold) ? [toCIDRText(hold)] : []))
+  if (ips.length === 0) return false
+  const launchers = await world.launchersOf(namespace)
+  return launchers === undefined || [...launchers.values()].flat().some(pod => mayUse(pod, { ...claim, ips }))
+}

@@ -1,0 +1,56 @@
+// What may be written to IPAMClaims by their binding, one function each, named after the step of the model (docs/model) it is.
+// Every write carries the version it was decided on; when the API server refuses it, the error is thrown and the pass begins
+// again. What a write answers is put into the cache at once.
+
+import type { Condition } from '../../../api/condition.ts'
+import type { IPAMClaim } from '../../../api/ipam-claim.ts'
+import { gaveBackAnnotation, persistentIPFinalizer } from '../../../api/names.ts'
+import { withFinalizer, withoutFinalizer } from '../../../kube/finalizers.ts'
+import type { KubeObject } from '../../../kube/object.ts'
+import { patchSeen } from '../../../kube/patch-seen.ts'
+import { ipamClaims } from '../kinds.ts'
+import type { VMWorld } from '../world.ts'
+
+type World = Pick<VMWorld, 'client' | 'caches'>
+
+export interface Status {
+  readonly ips: readonly string[]
+  /** Undefined to leave it as it is. */
+  readonly ownerPod: string | undefined
+  readonly conditions: readonly Condition[]
+}
+
+/** A claim that was made by hand is guarded before anything is held for it. */
+export function guard(world: World, claim: IPAMClaim): Promise<KubeObject> {
+  return patchClaim(world, claim, { metadata: { finalizers: withFinalizer(claim, persistentIPFinalizer) } })
+}
+
+/**
+ * T4 and T7: the choice, and what is said about it, in one write under the version from before the first hold. Also why it
+ * waits: then `ips` is what was there before.
+ */
+export async function storeStatus(world: World, claim: IPAMClaim, { ownerPod, ...said }: Status): Promise<void> {
+  const status = { ...said, ...(ownerPod !== undefined && { ownerPod: { name: ownerPod } }) }
+  await patchClaim(world, claim, { status }, 'status')
+}
+
+/**
+ * T15: before the claim lets go of a part, because it lacks another, its version changes: a process that is about to store a
+ * choice on the same holds is then refused. No two of these writes see the same version. The definition of the kind keeps no
+ * field for it in the status, so it is an annotation.
+ */
+export async function markGivesBack(world: World, claim: IPAMClaim): Promise<KubeObject> {
+  const annotations = { [gaveBackAnnotation]: claim.metadata.resourceVersion }
+  return patchClaim(world, claim, { metadata: { annotations } })
+}
+
+/** T11: the claim may go. */
+export async function unguard(world: World, claim: IPAMClaim): Promise<void> {
+  const finalizers = withoutFinalizer(claim, persistentIPFinalizer)
+  await patchClaim(world, claim, { metadata: { finalizers } })
+  const { namespace, name, uid } = claim.metadata
+  if (finalizers.length === 0) world.caches.claims.ended(`${namespace}/${name}`, uid)
+}
+
+const patchClaim = ({ client, caches }: World, claim: IPAMClaim, patch: object, subresource?: 'status') =>
+  patchSeen(client, ipamClaims, caches.claims, claim, patch, subresource)

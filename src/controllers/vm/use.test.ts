@@ -1,0 +1,65 @@
+// Which pods may use a claim: the same virtual machine by uid, or none.
+
+import { expect, test } from 'vitest'
+import { orThrow } from '../../../test/harness/or-throw.ts'
+import { parseIPAMClaim } from '../../api/ipam-claim.ts'
+import { parseLauncherPod } from '../../api/launcher-pod.ts'
+import { parseVirtualMachineInstance } from '../../api/virtual-machine.ts'
+import { mayUse, ownerOf } from './use.ts'
+
+const owner = (kind: string, uid: string, controller = true) => ({
+  ...{ apiVersion: 'kubevirt.io/v1', kind, name: 'a', uid, controller },
+})
+const aClaim = (...ownerReferences: object[]) =>
+  orThrow(parseIPAMClaim({ metadata: { name: 'a.net', namespace: 'ns', ownerReferences }, spec: { network: 'blue' } }))
+const aPod = (instance: string, namespace = 'ns') =>
+  orThrow(
+    parseLauncherPod({
+      metadata: { name: 'p', namespace, ownerReferences: [owner('VirtualMachineInstance', instance)] },
+    }),
+  )
+const anInstance = (uid: string, vm: string) =>
+  orThrow(
+    parseVirtualMachineInstance({
+      metadata: { name: 'a', namespace: 'ns', uid, ownerReferences: [owner('VirtualMachine', vm)] },
+    }),
+  )
+
+const ofVM = aClaim(owner('VirtualMachine', 'vm-1'))
+
+test.each<[string, Parameters<typeof mayUse>, string]>([
+  ['of the machine that owns it may', [ofVM, aPod('vmi-1'), anInstance('vmi-1', 'vm-1')], 'yes'],
+  [
+    'of a lone instance that owns it may',
+    [aClaim(owner('VirtualMachineInstance', 'vmi-1')), aPod('vmi-1'), undefined],
+    'yes',
+  ],
+  ['of another machine may not', [ofVM, aPod('vmi-2'), anInstance('vmi-2', 'vm-2')], 'no'],
+  ['of a machine that was made again under its name may not', [ofVM, aPod('vmi-3'), anInstance('vmi-3', 'vm-3')], 'no'],
+  ['of another namespace may not', [ofVM, aPod('vmi-1', 'elsewhere'), anInstance('vmi-1', 'vm-1')], 'no'],
+  ['of no instance may not', [ofVM, { ...aPod('vmi-1'), instance: undefined }, anInstance('vmi-1', 'vm-1')], 'no'],
+  ['whose instance is not in view is not decided about', [ofVM, aPod('vmi-1'), undefined], 'not known yet'],
+  [
+    'whose instance in view is another is not decided about',
+    [ofVM, aPod('vmi-1'), anInstance('vmi-2', 'vm-1')],
+    'not known yet',
+  ],
+  ['may use a claim made by hand that no pod has', [aClaim(), aPod('vmi-1'), undefined], 'yes'],
+  ['may use a claim made by hand that its own machine has', [aClaim(), aPod('vmi-1'), undefined, aPod('vmi-1')], 'yes'],
+  [
+    'may not use a claim made by hand that another machine has',
+    [aClaim(), aPod('vmi-1'), undefined, aPod('vmi-2')],
+    'no',
+  ],
+])('a pod %s', (_, facts, answer) => {
+  expect(mayUse(...facts)).toBe(answer)
+})
+
+test('the owner of a claim is the one of KubeVirt that controls it', () => {
+  const other = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd', uid: 'd-1', controller: true }
+  const claim = aClaim(other, owner('VirtualMachineInstance', 'vmi-1', false), owner('VirtualMachine', 'vm-1'))
+  expect(ownerOf(claim)).toEqual({
+    ...{ apiGroup: 'kubevirt.io', kind: 'VirtualMachine', namespace: 'ns', name: 'a', uid: 'vm-1' },
+  })
+  expect(ownerOf(aClaim(other))).toBeUndefined()
+})

@@ -1,0 +1,162 @@
+// A network: what NetworkAttachmentDefinitions of one name come to, once their texts have been judged. The word means nothing
+// else.
+//
+// All attachments of OVN-Kubernetes that have one name are one network: its name is a space of the cluster. The first of them
+// decides what the network is and which namespaces it is offered to; another is of the network if its namespace is one of these
+// and it says the same. First is, in this order, what is not being deleted; what has the name by right; and what is oldest. By
+// right it is had by what OVN-Kubernetes made of the ClusterUserDefinedNetwork of that name, and by the attachment whose own
+// namespace and name it is made of, as OVN-Kubernetes does for a UserDefinedNetwork: no other namespace can be there before it.
+
+import { type ClusterUDN, isRenderedFrom } from '../api/cluster-user-defined-network.ts'
+import { cniGroup, namespaceNameLabel } from '../api/names.ts'
+import { type Identity, isDeleting } from '../api/object.ts'
+import { type Pool, poolOf } from '../api/pool.ts'
+import type { LabelSelector } from '../api/selector.ts'
+import { spaceOfPool } from '../api/space.ts'
+import { type IP, toIPText } from '../ip/address.ts'
+import type { CIDR } from '../ip/cidr.ts'
+import { rangeOfCIDR, rangeOfIP } from '../ip/range.ts'
+import { toRangeSet } from '../ip/range-set.ts'
+import type { Attachment, MooringReading, OVNReading } from './attachment.ts'
+import { infrastructureOf } from './infrastructure.ts'
+import { type Reserved, reservationsIn } from './reserved.ts'
+
+export type Topology = 'layer2' | 'localnet'
+
+export interface Network {
+  /** What `spec.network` of an IPAMClaim says. */
+  readonly name: string
+  /** The source of its addresses: itself, or the pool that it names. */
+  readonly source: Identity
+  /** Its own addresses, one pool per family. Empty where it names a pool, and where only addresses that are asked for are given. */
+  readonly pools: readonly Pool[]
+  readonly allowsPersistentIPs: boolean
+  /** Of OVN-Kubernetes; undefined for a network of another CNI whose addresses come from Mooring. */
+  readonly ovn: OVNDetails | undefined
+  /** What its IPPool keeps; undefined where it has none. */
+  readonly reserved?: Reserved | undefined
+}
+
+export interface OVNDetails {
+  readonly topology: Topology
+  readonly isPrimary: boolean
+  /** Of a primary network, one per family. */
+  readonly gateways: readonly IP[]
+  /** The addresses of the management ports of a primary network, one per family. */
+  readonly managements: readonly IP[]
+  /** OVN-Kubernetes was seen to serve it: it allocates the addresses. */
+  readonly isServedByOVN: boolean
+}
+
+/** The identity of a network of OVN-Kubernetes. No object has this kind: a network is what several objects say. */
+export const networkNamed = (name: string): Identity => ({ apiGroup: cniGroup, kind: networkKind, namespace: '', name })
+
+export const networkKind = 'Network'
+export const attachmentKind = 'NetworkAttachmentDefinition'
+
+const apiVersion = `${cniGroup}/v1`
+
+export type OVNAttachment = Attachment<OVNReading>
+
+/** Whether the first comes before the second among the attachments of one network. */
+export function comesBefore(one: OVNAttachment, other: OVNAttachment, udn: ClusterUDN | undefined): boolean {
+  const rank = (attachment: OVNAttachment): string => {
+    const { metadata, reading } = attachment
+    const isMade = udn !== undefined && isRenderedFrom(udn, metadata)
+    const isByRight = isMade || reading.name === `${metadata.namespace}_${metadata.name}`
+    return `${Number(isDeleting(metadata))}${Number(!isByRight)}${metadata.creationTimestamp}`
+  }
+  const [mine, its] = [rank(one), rank(other)]
+  return mine === its ? one.key < other.key : mine < its
+}
+
+/** The fields in which an attachment contradicts the first one of its network. */
+export function differencesOf(one: OVNAttachment, first: OVNAttachment): string[] {
+  const { essentials } = first.reading.config
+  return [...one.reading.config.essentials].flatMap(([field, text]) => (essentials.get(field) === text ? [] : [field]))
+}
+
+/** Undefined for every namespace. */
+export function offeredBy({ metadata, offeredTo }: Attachment, udn: ClusterUDN | undefined): LabelSelector | undefined {
+  if (udn !== undefined) return udn.namespaceSelector
+  return offeredTo === 'all' ? undefined : namespacesNamed([metadata.namespace, ...offeredTo])
+}
+
+const namespacesNamed = (values: readonly string[]): LabelSelector => ({
+  matchLabels: {},
+  matchExpressions: [{ key: namespaceNameLabel, operator: 'In', values }],
+})
+
+/** The network of which this is the first attachment. */
+export function ovnNetworkOf(
+  first: OVNAttachment,
+  allowedNamespaces: LabelSelector | undefined,
+  reserved?: Reserved,
+): Network {
+  const { name, config } = first.reading
+  const source = networkNamed(name)
+  const infrastructure = config.subnets.map(subnet => {
+    if (!config.isPrimary) return undefined
+    const configured = config.gateways.find(({ family }) => family === subnet.ip.family)
+    return infrastructureOf(subnet, configured, config.infrastructure)
+  })
+  const pools = config.subnets.map((subnet, i) => {
+    const { family } = subnet.ip
+    const { gateway, management } = infrastructure[i] ?? {}
+    const within = (cidrs: readonly CIDR[]) => cidrs.filter(({ ip }) => ip.family === family).map(rangeOfCIDR)
+    const excluded = within([...config.excluded, ...config.infrastructure])
+    if (management !== undefined) excluded.push(rangeOfIP(management))
+    const addresses = toRangeSet(family, [rangeOfCIDR(subnet)])
+    return poolOf({
+      identity: source,
+      apiVersion,
+      metadata: first.metadata,
+      space: name,
+      isOneOfTwo: config.subnets.length > 1,
+      family,
+      prefix: subnet.bits,
+      addresses,
+      excluded: toRangeSet(family, excluded),
+      onRequest: toRangeSet(family, within(config.reserved)),
+      gateway,
+      gatewayText: gateway === undefined ? '' : toIPText(gateway),
+      strategy: 'leastRecentlyUsed',
+      ...(reserved && { reservations: reservationsIn(reserved, { family, addresses }) }),
+      allowedNamespaces,
+    })
+  })
+  const { topology, isPrimary, allowsPersistentIPs } = config
+  const gateways = infrastructure.flatMap(one => (one === undefined ? [] : [one.gateway]))
+  const managements = infrastructure.flatMap(one => (one === undefined ? [] : [one.management]))
+  const ovn = { topology, isPrimary, gateways, managements, isServedByOVN: first.isServedByOVN }
+  return { name, source, pools, allowsPersistentIPs, ovn, ...(reserved && { reserved }) }
+}
+
+/** A network of its own: no other attachment is part of it. */
+export function mooringNetworkOf(attachment: Attachment<MooringReading>): Network {
+  const { metadata, reading } = attachment
+  const { name, config, allowsPersistentIPs } = reading
+  const common = { name, allowsPersistentIPs, ovn: undefined }
+  if ('pool' in config.from) return { ...common, source: config.from.pool, pools: [] }
+  const { namespace } = metadata
+  const source: Identity = { apiGroup: cniGroup, kind: attachmentKind, namespace, name: metadata.name }
+  const { ranges } = config.from
+  const pools = ranges.map(({ family, prefix, addresses, excluded, gateway }) =>
+    poolOf({
+      identity: source,
+      apiVersion,
+      metadata,
+      space: spaceOfPool(source),
+      isOneOfTwo: ranges.length > 1,
+      family,
+      prefix,
+      addresses,
+      excluded,
+      gateway,
+      gatewayText: gateway === undefined ? '' : toIPText(gateway),
+      strategy: 'leastRecentlyUsed',
+      allowedNamespaces: offeredBy(attachment, undefined),
+    }),
+  )
+  return { ...common, source, pools }
+}
