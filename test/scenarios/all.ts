@@ -2,7 +2,17 @@
 
 import { toyScenarios } from '../toy-desk/scenarios.ts'
 import { claimScenarios } from './claims.ts'
+import { importScenarios } from './imports.ts'
+import { machineScenarios } from './machines.ts'
+import { orderScenarios } from './orders.ts'
 import { poolScenarios } from './pools.ts'
 import type { Scenario } from './scenario.ts'
 
-export const scenarios: readonly Scenario[] = [...claimScenarios, ...poolScenarios, ...toyScenarios]
+export const scenarios: readonly Scenario[] = [
+  ...claimScenarios,
+  ...poolScenarios,
+  ...machineScenarios,
+  ...importScenarios,
+  ...orderScenarios,
+  ...toyScenarios,
+]

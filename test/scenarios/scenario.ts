@@ -41,6 +41,23 @@ export interface BerthWish {
   readonly addresses?: readonly string[]
 }
 
+/** A virtual machine: the network of each of its interfaces. */
+export interface MachineWish {
+  readonly interfaces: Readonly<Record<string, string>>
+  /** What each interface asks for. */
+  readonly macs?: Readonly<Record<string, string>>
+  readonly ips?: Readonly<Record<string, readonly string[]>>
+  /** Of a pod: the target of a live migration. */
+  readonly isTarget?: boolean
+  /** Of a pod: what another program has configured it with, by interface. */
+  readonly shows?: Readonly<Record<string, readonly string[]>>
+}
+
+export interface IPPoolWish {
+  readonly entries?: Readonly<Record<string, readonly string[] | null>>
+  readonly bindings?: Readonly<Record<string, object>>
+}
+
 export type Kind = 'pool' | 'claim' | 'namespace' | 'cluster' | 'berth'
 
 /** Names are of the namespace `default` unless they say `namespace/name`. */
@@ -69,4 +86,66 @@ export interface People {
   untilHeld(claim: string): Promise<void>
   untilChosen(claim: string): Promise<void>
   pass(seconds: number): Promise<void>
+
+  /** A Machine of OpenShift: the AddressPools that its one device takes an address from, each. */
+  orderMachine(name: string, ...pools: readonly string[]): Promise<void>
+  cancelMachine(name: string): Promise<void>
+  /** The machine API has removed its virtual machine, and takes its finalizer off. */
+  letOrderGo(name: string): Promise<void>
+  /** Until it says that all of its claims are bound. */
+  untilClaimed(...machines: readonly string[]): Promise<void>
+  /** Until it says that it waits, with this in its message. */
+  untilNotClaimed(machine: string, text: string): Promise<void>
+  untilNoOrder(...machines: readonly string[]): Promise<void>
+
+  /** A NetworkAttachmentDefinition of a layer2 network of that name, which keeps addresses. */
+  makeAttachment(name: string, config: object): Promise<void>
+  /** A ClusterUserDefinedNetwork for every namespace: of layer2, secondary, which keeps addresses. */
+  makeDefinedNetwork(name: string, subnet: string): Promise<void>
+  deleteDefinedNetwork(name: string): Promise<void>
+  /** A user changes what was rendered of it. */
+  spoilAttachment(name: string): Promise<void>
+  /** Until its condition says so. */
+  untilRendered(network: string): Promise<void>
+  untilNotRendered(network: string): Promise<void>
+  untilNoDefinedNetwork(network: string): Promise<void>
+  makeMachine(name: string, wish: MachineWish): Promise<void>
+  /** The VirtualMachineInstance of a machine. */
+  startInstance(name: string, wish: MachineWish): Promise<void>
+  /** It is no longer owned by its machine. */
+  orphanInstance(name: string): Promise<void>
+  endInstance(name: string): Promise<void>
+  /** A launcher pod on a node, that names the claims of its interfaces. */
+  makePod(pod: string, machine: string, wish: MachineWish): Promise<void>
+  /** It ends, and goes. */
+  endPod(pod: string, phase?: 'Succeeded' | 'Failed'): Promise<void>
+  targetIsReady(pod: string): Promise<void>
+  replug(machine: string, wish: MachineWish, pod: string): Promise<void>
+  /** Counts from the next start on. */
+  changeTemplate(machine: string, wish: MachineWish): Promise<void>
+  deleteMachine(name: string): Promise<void>
+  /** KubeVirt's finalizer comes off. */
+  letMachineGo(name: string): Promise<void>
+  deleteClaim(name: string): Promise<void>
+  editClaim(name: string, patch: object, subresource?: 'status'): Promise<void>
+  /** Of the network of that name, and named like it. */
+  makeIPPool(network: string, wish: IPPoolWish): Promise<void>
+  changeIPPool(network: string, wish: IPPoolWish): Promise<void>
+  /** A claim of no machine. */
+  makeClaimBeforehand(
+    name: string,
+    network: string,
+    asks: { readonly ips?: readonly string[]; readonly mac?: string },
+  ): Promise<void>
+  /** Another program says what a claim has. */
+  writeIPs(claim: string, ips: readonly string[]): Promise<void>
+  untilAddressed(...claims: readonly string[]): Promise<void>
+  /** The first of these that is addressed. */
+  whoIsAddressed(...claims: readonly string[]): Promise<string>
+  /** Until it says why it has not what it asks for. */
+  untilNoAddress(claim: string, reason?: string): Promise<void>
+  untilOwnerPod(claim: string, pod: string): Promise<void>
+  untilNoClaim(claim: string): Promise<void>
+  /** Until every claim that the pod names is in its annotation. */
+  untilTold(pod: string): Promise<void>
 }

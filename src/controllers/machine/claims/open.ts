@@ -1,0 +1,43 @@
+// The reconciler `machine.claims`, and what wakes it. Its keys are those of Machines.
+//
+//   changed         wakes
+//   a Machine       itself
+//   a claim         the Machine that controls it; the Machine after which it is named
+//   an IPAddress    the Machine of the claim that it names, and of the claim of its own name
+
+import { type KubeObject, namespaceOfKey } from '../../../kube/object.ts'
+import type { Domain } from '../../../runtime/domain.ts'
+import { defineReconciler } from '../../../runtime/reconciler.ts'
+import { readable } from '../../office/kept.ts'
+import { reportOf } from '../parsed.ts'
+import { type MachineWorld, machineKeyOf } from '../world.ts'
+import { reconcileMachine } from './reconcile.ts'
+
+/** Namespaces take turns. */
+const concurrency = 16
+
+export function openClaims(domain: Domain, world: MachineWorld): void {
+  const { client, caches } = world
+  const reconciler = domain.addReconciler(
+    defineReconciler({
+      name: 'machine.claims',
+      reconcile: (key, pass) => reconcileMachine(key, { ...world, client: client.withPass(pass) }),
+      concurrency,
+      groupOf: key => [namespaceOfKey(key)],
+    }),
+  )
+  const wake = (claimKey: string, objects: readonly (KubeObject | undefined)[]) => {
+    const owners = objects.map(object => object && machineKeyOf(object))
+    for (const key of new Set([...owners, machineNamedIn(claimKey)])) if (key !== undefined) reconciler.mark(key)
+  }
+  caches.machines.subscribe(({ key }) => reconciler.mark(key))
+  caches.claims.subscribe(({ key, old, new: next }) => wake(key, [old, next]))
+  caches.reports.subscribe(({ key, old, new: next }) => {
+    const named = [old, next].flatMap(object => readable(object, reportOf)?.claimName ?? [])
+    const ofNamed = named.map(name => `${namespaceOfKey(key)}/${name}`)
+    for (const claim of new Set([key, ...ofNamed])) wake(claim, [caches.claims.get(claim)])
+  })
+}
+
+/** `<machine>-claim-<device>-<pool>`; undefined for another name. */
+const machineNamedIn = (claimKey: string): string | undefined => /^(.+)-claim-\d{1,3}-\d{1,3}$/.exec(claimKey)?.[1]

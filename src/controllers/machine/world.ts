@@ -1,0 +1,82 @@
+// What the machine desk knows and may touch. Its reconcilers take all of it from here and nothing from anywhere else.
+
+import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
+import { controllingMachine } from '../../api/machine.ts'
+import { Cache } from '../../kube/cache.ts'
+import type { Client } from '../../kube/client.ts'
+import type { Recorder } from '../../kube/events.ts'
+import { type Kind, type KubeObject, keyOf } from '../../kube/object.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { readable } from '../office/kept.ts'
+import type { MachineMode, Office } from '../office/office.ts'
+import type { Scope } from '../office/scope.ts'
+import { claims, reports } from './kinds.ts'
+import { claimOf, keepClaim, keepReport } from './parsed.ts'
+
+export interface Caches {
+  readonly machines: Cache<KubeObject>
+  readonly claims: Cache<KubeObject>
+  readonly reports: Cache<KubeObject>
+}
+
+export interface MachineWorld {
+  readonly client: Client
+  readonly clock: Clock
+  readonly recorder: Pick<Recorder, 'event'>
+  readonly scope: Scope
+  readonly mode: MachineMode
+  readonly caches: Caches
+  readonly owned: OwnedClaims
+}
+
+/** Claims and IPAddresses are kept by the desk that serves them: one cache of each is enough. */
+export function createCaches(office: Office): Caches {
+  const sharedOr = (kind: Kind, keep: (object: KubeObject) => KubeObject): Cache<KubeObject> =>
+    office.cacheOf(kind) ?? new Cache<KubeObject>({ isFrozen: office.isFrozen, keep })
+  return {
+    machines: new Cache<KubeObject>({ isFrozen: office.isFrozen }),
+    claims: sharedOr(claims, keepClaim),
+    reports: sharedOr(reports, keepReport),
+  }
+}
+
+/** The claims that Machines control, by the key of the Machine: what is left of one that is gone is found here. */
+export class OwnedClaims {
+  readonly #cache: Cache<KubeObject>
+  readonly #byMachine = new Map<string, Set<string>>()
+
+  constructor(cache: Cache<KubeObject>) {
+    this.#cache = cache
+    for (const object of cache.values()) this.#put(object)
+    cache.subscribe(({ old, new: next }) => {
+      if (old !== undefined) this.#remove(old)
+      if (next !== undefined) this.#put(next)
+    })
+  }
+
+  of(machineKey: string): readonly IPAddressClaim[] {
+    const keys = this.#byMachine.get(machineKey) ?? []
+    return [...keys].flatMap(key => readable(this.#cache.get(key), claimOf) ?? [])
+  }
+
+  #put(object: KubeObject): void {
+    const machine = machineKeyOf(object)
+    if (machine !== undefined)
+      this.#byMachine.set(machine, (this.#byMachine.get(machine) ?? new Set()).add(keyOf(object)))
+  }
+
+  #remove(object: KubeObject): void {
+    const machine = machineKeyOf(object)
+    const keys = machine === undefined ? undefined : this.#byMachine.get(machine)
+    if (machine === undefined || keys === undefined) return
+    keys.delete(keyOf(object))
+    if (keys.size === 0) this.#byMachine.delete(machine)
+  }
+}
+
+/** Key of the Machine that controls the claim, by its owner reference. */
+export function machineKeyOf(object: KubeObject): string | undefined {
+  const claim = readable(object, claimOf)
+  const owner = claim && controllingMachine(claim.metadata)
+  return owner && `${claim.metadata.namespace}/${owner.name}`
+}

@@ -1,0 +1,176 @@
+// Machines whose virtual machines Mooring makes, at a stand-in for a vCenter: when one is ordered, what it is told, what the Machine says
+// when it cannot be made, and that its addresses are let go only after it is gone.
+
+import { describe, expect, test } from 'vitest'
+import { nextName } from './machines.ts'
+import { aDevice, aMachinePool, claimOf, machineFinalizer, protection, waitsWith } from './openshift-machines.ts'
+import { holdsBecome } from './promises.ts'
+import { aSecret, aSite, aVM, conditionOf, goes, kargsKey, runs, says, vmOf, workspace } from './vsphere-site.ts'
+import { isInProcess, type Stored } from './world.ts'
+
+describe.runIf(isInProcess)('A Machine whose virtual machine Mooring makes', () => {
+  test('has one that is told the address of its claim, and says what its guest reports', async () => {
+    const site = await aSite()
+    const { world, vcenter } = site
+    const machine = await world.create(aVM([aDevice(await world.create(aMachinePool()))]))
+    const now = await runs(site, machine)
+    const vm = vmOf(site, machine)
+    expect(vm?.instanceUuid).toBe(machine.metadata.uid)
+    expect(Object.fromEntries(vm?.extraConfig ?? [])).toEqual({
+      [kargsKey]: 'ip=192.168.101.10::192.168.101.1:255.255.255.0:::none nameserver=192.168.101.2',
+      'guestinfo.hostname': machine.metadata.name,
+      'guestinfo.ignition.config.data': Buffer.from('{}').toString('base64'),
+      'guestinfo.ignition.config.data.encoding': 'base64',
+      'stealclock.enable': 'TRUE',
+    })
+    expect(now.metadata.finalizers).toContain(machineFinalizer)
+    await says(site, machine, 'AddressesReported', { status: 'True' })
+    const said = (await world.get(machine)) as Stored
+    expect(said.spec.providerID).toBe(`vsphere://bios-${machine.metadata.uid}`)
+    expect(said.status.addresses).toEqual([
+      { type: 'InternalIP', address: '192.168.101.10' },
+      { type: 'InternalDNS', address: machine.metadata.name },
+    ])
+    expect(said.status.providerStatus).toMatchObject({ instanceId: machine.metadata.uid, instanceState: 'poweredOn' })
+    expect(vcenter.cloned).toEqual([machine.metadata.uid])
+    // Nothing more is written while nothing changes.
+    await world.idle(60_000)
+    const { metadata } = (await world.get(machine)) as Stored
+    await world.idle(120_000)
+    expect((await world.get(machine))?.metadata.resourceVersion).toBe(metadata.resourceVersion)
+  })
+
+  test('with several devices is told the address of each by its MAC', async () => {
+    const site = await aSite()
+    const { world } = site
+    const one = await world.create(aMachinePool())
+    const two = await world.create(aMachinePool({ addresses: ['192.168.102.10'], gateway: '192.168.102.1' }))
+    const machine = await world.create(
+      aVM([aDevice(one), { ...aDevice(two), networkName: 'storage', nameservers: [] }]),
+    )
+    await runs(site, machine)
+    const [first, second] = (vmOf(site, machine)?.macs ?? []).map(mac => mac.replaceAll(':', '-'))
+    expect(vmOf(site, machine)?.extraConfig.get(kargsKey)).toBe(
+      `ip=192.168.101.10::192.168.101.1:255.255.255.0::${first}:none nameserver=192.168.101.2 ` +
+        `ip=192.168.102.10::192.168.102.1:255.255.255.0::${second}:none`,
+    )
+  })
+
+  test('waits for its addresses without a word to the vCenter, is made once they are there, and gives them back once it is gone', async () => {
+    const site = await aSite()
+    const { world, vcenter } = site
+    const pool = await world.create(aMachinePool({ addresses: ['192.168.101.10'] }))
+    const first = await world.create(aVM([aDevice(pool)]))
+    await runs(site, first)
+    const asked = vcenter.asked.length
+    const second = await world.create(aVM([aDevice(pool)]))
+    await waitsWith(world, second, /PoolExhausted/)
+    const third = await world.create(aVM([aDevice(pool)]))
+    await waitsWith(world, third, /PoolExhausted/)
+    expect(vcenter.asked.length - asked).toBeLessThan(10)
+    // One that never had a virtual machine goes at once.
+    await world.delete(third)
+    await goes(site, third)
+    await world.delete(first)
+    await world.eventually(async () => expect((await world.get(first))?.status.phase).toBe('Deleting'))
+    expect((await world.get(claimOf(first)))?.metadata.finalizers).toContain(protection)
+    await goes(site, first)
+    await runs(site, second)
+    expect(vmOf(site, second)?.extraConfig.get(kargsKey)).toContain('ip=192.168.101.10:')
+    await world.delete(second)
+    await goes(site, second)
+    await holdsBecome(world, pool, 0)
+    expect(vcenter.destroyed).toEqual([first.metadata.uid, second.metadata.uid])
+  })
+
+  test('says why it cannot be made, and is made when that is put right', async () => {
+    const site = await aSite()
+    const { world, vcenter } = site
+    const pool = await world.create(aMachinePool())
+    const wrong = async (more: object, reason: string, message: RegExp) => {
+      const machine = await world.create(aVM([aDevice(pool)], { ...more }))
+      await says(site, machine, 'MachineCreation', { status: 'False', reason, message: expect.stringMatching(message) })
+      return machine
+    }
+    const none = vcenter.asked.length
+    await wrong({ workspace: { ...workspace, server: 'evil.example' } }, 'NotConfigured', /none of the vCenters/)
+    const unknown = await wrong(
+      { credentialsSecret: { name: 'late' } },
+      'NotConfigured',
+      /Secret .*late, which is not there/,
+    )
+    expect(vcenter.asked.length).toBe(none)
+    await aSecret(world, 'late', { 'vcenter.example.username': 'u' })
+    await says(site, unknown, 'MachineCreation', {
+      message: expect.stringContaining('has no vcenter.example.password'),
+    })
+    await wrong({ template: 'absent' }, 'NotInInventory', /^template names "absent"/)
+    await wrong({ workspace: { ...workspace, datastore: 'x' } }, 'NotInInventory', /^workspace.datastore names "x"/)
+    vcenter.refusesLogin = true
+    await aSecret(world, 'other', { 'vcenter.example.username': 'u', 'vcenter.example.password': 'x' })
+    const refused = await wrong(
+      { credentialsSecret: { name: 'other' } },
+      'LoginRefused',
+      /check user name and password/,
+    )
+    vcenter.refusesLogin = false
+    await runs(site, refused)
+    expect(conditionOf(await world.get(refused), 'MachineCreation')).toMatchObject({ status: 'True' })
+  })
+
+  test('never takes, changes or destroys a virtual machine of its name that is not its own', async () => {
+    const site = await aSite()
+    const { world, vcenter } = site
+    const draft = aVM([aDevice(await world.create(aMachinePool()))])
+    const other = vcenter.addVM(draft.metadata.name ?? '', 'somebody-elses')
+    const machine = await world.create(draft)
+    await says(site, machine, 'MachineCreation', {
+      reason: 'NameTaken',
+      message: expect.stringContaining('somebody-elses'),
+    })
+    await world.delete(machine)
+    await world.eventually(async () => expect(await world.get(machine)).toBeUndefined())
+    expect(vcenter.vms).toEqual([other])
+    expect(other.extraConfig.size).toBe(0)
+  })
+
+  test('says when its guest has other addresses, when a device is missing, and when the virtual machine is gone', async () => {
+    const site = await aSite()
+    const { world, vcenter } = site
+    const machine = await world.create(aVM([aDevice(await world.create(aMachinePool()))]))
+    await runs(site, machine)
+    await says(site, machine, 'AddressesReported', { status: 'True' })
+    Object.assign(vmOf(site, machine) ?? {}, { guestIPs: ['10.9.9.9'] })
+    await says(site, machine, 'AddressesReported', {
+      status: 'False',
+      reason: 'AddressMismatch',
+      message: expect.stringContaining('192.168.101.10'),
+    })
+    Object.assign(vmOf(site, machine) ?? {}, { macs: [] })
+    await says(site, machine, 'MachineCreation', { message: 'invalid network count: expected=1 current=0' })
+    vcenter.removeVM(machine.metadata.name ?? '')
+    await says(site, machine, 'MachineCreation', { reason: 'InstanceMissing' })
+    expect((await world.get(machine))?.status.phase).toBe('Failed')
+    expect(vcenter.cloned).toHaveLength(1)
+    await world.delete(machine)
+    await goes(site, machine)
+  })
+
+  test('stays while hooks of others are pending, and while a task fails it is tried again', async () => {
+    const site = await aSite()
+    const { world, vcenter } = site
+    let failures = 2
+    vcenter.failsTask = () => (failures-- > 0 ? 'InsufficientResourcesFault' : undefined)
+    const machine = await world.create(aVM([aDevice(await world.create(aMachinePool()))]))
+    await says(site, machine, 'MachineCreation', { reason: 'TaskFailed' })
+    await runs(site, machine)
+    const lifecycleHooks = { preDrain: [{ name: 'EtcdQuorum', owner: nextName('operator') }] }
+    await world.patch(machine, { spec: { lifecycleHooks } })
+    await world.delete(machine)
+    await says(site, machine, 'MachineDeletion', { reason: 'HooksPending' })
+    await world.idle(30_000)
+    expect(vmOf(site, machine)?.powerState).toBe('poweredOn')
+    await world.patch(machine, { spec: { lifecycleHooks: null } })
+    await goes(site, machine)
+  })
+})

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { severities } from '../../src/install/fault.ts'
+import { bareFilesIn, citationsIn, rowsBelow, whyNotShown } from './security.ts'
+import { read, trackedFiles } from './sources.ts'
+
+const page = read('docs/reference/static-ip-cases.md')
+const headings = [...page.matchAll(/^## .+$/gm)].map(([heading]) => heading)
+const cases = headings.flatMap(heading => rowsBelow(page, heading))
+const files = new Set(trackedFiles())
+const sourceOf = (file: string) => (files.has(file) ? read(file) : undefined)
+
+test('every case of fixed addresses is there once, with a test', () => {
+  const ids = cases.map(([id = '']) => id)
+  expect(new Set(ids).size).toBe(ids.length)
+  expect(cases.filter(cells => cells.length !== 4)).toEqual([])
+  expect(cases.filter(([, , , shown = '']) => citationsIn(shown).length === 0)).toEqual([])
+})
+
+test('every test that a case of fixed addresses names exists under its title', () => {
+  expect(cases.flat().flatMap(bareFilesIn)).toEqual([])
+  const why = cases
+    .flat()
+    .flatMap(citationsIn)
+    .map(one => whyNotShown(one, sourceOf))
+  expect(why.filter(one => one !== undefined)).toEqual([])
+})
+
+test('the page of fixed addresses has every check of an install-config, once, with its severity', () => {
+  const rows = rowsBelow(read('docs/reference/static-ip.md'), '### Checks')
+  const listed = rows.map(([id = '', severity = '']) => `${id.replaceAll('`', '')} ${severity}`)
+  expect(listed.toSorted()).toEqual(
+    Object.entries(severities)
+      .map(([id, severity]) => `${id} ${severity}`)
+      .toSorted(),
+  )
+})
