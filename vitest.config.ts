@@ -1,11 +1,27 @@
 import { defineConfig } from 'vitest/config'
+import { longestFirst } from './test/longest-first.ts'
+import { robustness } from './vitest.robustness.config.ts'
 
 export default defineConfig({
   test: {
     include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+    exclude: robustness,
+    globalSetup: ['test/builds.ts'],
     reporters: ['default', './test/closing-line.ts'],
     pool: 'threads',
     isolate: false,
+    // Vitest leaves one core to itself, but has next to nothing to do while tests run.
+    maxWorkers: '100%',
+    sequence: {
+      sequencer: longestFirst([
+        'cli/cli',
+        'cli/private-data',
+        'docs/tutorials',
+        'controller/controller',
+        'controller/desks',
+        'behaviours/claims',
+      ]),
+    },
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -10,7 +10,7 @@ export default defineConfig({
     isolate: false,
     // The tests wait for a server far more than they compute.
     maxWorkers: 4,
-    testTimeout: 60_000,
+    testTimeout: 200_000,
     hookTimeout: 90_000,
   },
 })

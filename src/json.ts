@@ -11,6 +11,13 @@ export interface JSONObject {
 
 export class JSONSyntaxError extends Error {
   override readonly name = 'JSONSyntaxError'
+  /** The index in the text where reading ended. */
+  readonly at: number
+
+  constructor(message: string, at: number) {
+    super(message)
+    this.at = at
+  }
 }
 
 export interface ParsedJSON {
@@ -32,6 +39,27 @@ export function stringify(value: unknown): string {
     if (!(error instanceof TypeError)) throw error
     return print(value) ?? 'null'
   }
+}
+
+/** So many digits in a row may be an integer that a JavaScript number cannot hold. */
+const longDigits = 16
+
+/** Every run of so many digits has one at a multiple of that many: only those are looked at, and what is around a digit. */
+export function hasLongNumber(text: string): boolean {
+  for (let at = longDigits - 1; at < text.length; at += longDigits) {
+    if (!isDigit(text, at)) continue
+    let first = at
+    while (first > 0 && isDigit(text, first - 1)) first--
+    let last = at
+    while (isDigit(text, last + 1)) last++
+    if (last - first + 1 >= longDigits) return true
+  }
+  return false
+}
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code >= 0x30 && code <= 0x39
 }
 
 /** Characters that a terminal or a page obeys instead of showing: controls, marks of direction, what has no shape. */
@@ -92,7 +120,7 @@ class Parser {
   }
 
   #value(depth: number): JSONValue {
-    if (depth > jsonDepthMax) throw new JSONSyntaxError('exceeded max depth')
+    if (depth > jsonDepthMax) throw new JSONSyntaxError('exceeded max depth', this.#at)
     this.#skipSpace()
     switch (this.#text[this.#at]) {
       case '{':
@@ -178,7 +206,7 @@ class Parser {
         throw this.#unexpected('in string literal')
       }
     }
-    throw new JSONSyntaxError('unexpected end of JSON input')
+    throw new JSONSyntaxError('unexpected end of JSON input', this.#text.length)
   }
 
   /** A slice of some length is a view that keeps the whole text in memory; a value may be kept for ever, a page may not. */
@@ -191,7 +219,7 @@ class Parser {
     try {
       return JSON.parse(this.#text.slice(start, end)) as string
     } catch {
-      throw new JSONSyntaxError('invalid character in string escape code')
+      throw new JSONSyntaxError('invalid character in string escape code', start)
     }
   }
 
@@ -205,7 +233,8 @@ class Parser {
     // It would be stored as null, which the client did not write. Also of integers: reading and printing one of a million
     // digits takes seconds.
     if (!Number.isFinite(value)) {
-      throw new JSONSyntaxError(`json: cannot unmarshal number ${shorten(text)} into Go value of type float64`)
+      const problem = `json: cannot unmarshal number ${shorten(text)} into Go value of type float64`
+      throw new JSONSyntaxError(problem, this.#at - text.length)
     }
     return integerPattern.test(text) ? BigInt(text) : value
   }
@@ -233,9 +262,9 @@ class Parser {
 
   #unexpected(where: string): JSONSyntaxError {
     const found = this.#text.codePointAt(this.#at)
-    if (found === undefined) return new JSONSyntaxError('unexpected end of JSON input')
+    if (found === undefined) return new JSONSyntaxError('unexpected end of JSON input', this.#text.length)
     const shown = String.fromCodePoint(found)
-    return new JSONSyntaxError(`invalid character '${shown === "'" ? "\\'" : shown}' ${where}`)
+    return new JSONSyntaxError(`invalid character '${shown === "'" ? "\\'" : shown}' ${where}`, this.#at)
   }
 }
 

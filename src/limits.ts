@@ -43,6 +43,14 @@ export const watchesMax = 20_000
 export const readsInFlightMax = 400
 export const writesInFlightMax = 200
 
+/**
+ * So many keys that the controllers of this process work on, or are to, keep it busy. While there are as many, the custom objects
+ * that clients create wait: so many of them, each for so long at most.
+ */
+export const ownWorkEnough = 32
+export const createsWaitingMax = 1_000
+export const createWaitMsMax = 5_000
+
 /** What a refused client is asked to wait before it tries again. */
 export const retryAfterSeconds = 1
 
@@ -63,6 +71,30 @@ export const webhookAnswerBytesMax = 2 * bodyBytesMax
 
 /** Connection pools to webhooks; beyond it the one unused for longest is closed. */
 export const webhookPoolsMax = 100
+
+/** How long a connection to an extension API server may take to come about, as Go's dialer has it. */
+export const foreignConnectMsMax = 30_000
+
+/** How long an extension API server may take for a request, as kube-apiserver's limit; watches and consoles have none. */
+export const foreignRequestMsMax = 60_000
+
+/** And for its discovery document, for which every client waits that asks which kinds there are. */
+export const foreignDiscoveryMsMax = 5_000
+
+/** A longer answer of an extension API server, or one whose length is not told, is passed on as it comes. */
+export const foreignAnswerBytesBuffered = 64 * 1024
+
+/** What a client may leave unread of such an answer before the server behind it has to wait. */
+export const foreignPendingBytesMax = 1024 * 1024
+
+/** The discovery document of an extension API server; those of all of Kubernetes are smaller. */
+export const foreignDocumentBytesMax = 4 * 1024 * 1024
+
+/** How long an extension API server may take to say whether it is there. */
+export const foreignCheckTimeoutMs = 6_000
+
+/** How often an extension API server is asked whether it is there, as kube-apiserver does; and the longest wait after failures. */
+export const foreignCheckMs = 30_000
 
 /** How often certificates are looked at for renewal; they live for months. */
 export const certificateCheckMs = 60 * 60 * 1000
@@ -105,3 +137,42 @@ export const quarantineSecondsMax = 30 * 24 * 60 * 60
  * Of more than these the oldest counts as never used.
  */
 export const releasesRememberedMax = 65_536
+
+/** Of the config of a NetworkAttachmentDefinition, which any user of a namespace may write: a hundred times what real ones have. */
+export const configCharsMax = 65_536
+
+/** Of one list in it: subnets, ranges, plugins; and of the namespaces that a network is offered to. */
+export const configItemsMax = 1_000
+
+/** Of one XML text: a page of machines of a vCenter, or the descriptor of an appliance. A page has some megabytes at most. */
+export const xmlCharsMax = 32 * 1024 * 1024
+
+/** Nesting of XML. Answers of a vCenter have about twenty. */
+export const xmlDepthMax = 100
+
+/** Elements of one XML text: each costs some hundred bytes, however short its name. */
+export const xmlElementsMax = 500_000
+
+/** Of a file that describes machines: an export of a hundred thousand cards has some thirty megabytes. */
+export const sourceFileCharsMax = 64 * 1024 * 1024
+
+/** How long a vCenter may take for one call: a page of its property collector on a busy one takes seconds. */
+export const vsphereCallMsMax = 60_000
+
+/** Objects that one listing of a vCenter may come to: three times what the largest vCenter may have. */
+export const vsphereObjectsMax = 150_000
+
+/** Claims that are made for one Machine: its author may list any number of pools. Machines have ten devices at most, and few addresses each. */
+export const claimsOfMachineMax = 64
+
+/** Machines that one set is scaled to: a vCenter has room for some thousands of virtual machines, and a slip of the finger is none of them. */
+export const machinesOfSetMax = 2_000
+
+/** Of an install-config, or of one manifest of an installation: real ones have some ten thousand characters, with a pull secret. */
+export const installFileCharsMax = 1024 * 1024
+
+/** Of one list in an install-config: no cluster on vSphere has as many machines. */
+export const installItemsMax = 2_000
+
+/** Claims of new Machines that a preflight plays through, in a few seconds: any user who may write a MachineSet may ask for billions. */
+export const rehearsedClaimsMax = 10_000

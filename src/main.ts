@@ -12,4 +12,4 @@ if (why !== undefined) {
 // Whatever this process or a library in it makes is for its user alone.
 process.umask(0o077)
 const { runProgram } = await import('./cli/program.ts')
-await runProgram()
+await runProgram(process.argv.slice(2))

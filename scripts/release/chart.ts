@@ -70,6 +70,7 @@ function madeFiles(): ChartFile[] {
       path: `made/crds/${nameOf(definition)}.yaml`,
       text: toYAML([definition]),
     })),
+    { path: 'made/ipamclaims.yaml', text: config('crd/networks/ipamclaims.k8s.cni.cncf.io.yaml') },
     { path: 'made/permissions.yaml', text: toYAML([permissions()]) },
     { path: 'made/users.yaml', text: toYAML([users()]) },
     { path: 'made/webhooks.yaml', text: toYAML([webhooks()]) },

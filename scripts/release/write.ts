@@ -3,6 +3,7 @@
 //   ipam-mooring/<version>/   what clusterctl reads, by file:// or from a release page
 //   mooring.yaml              the same objects for `kubectl apply --server-side -f`
 //   charts/mooring/           the chart, and beside it, packed
+//   definitions/              of kinds that a desk needs and that other products may not have brought
 //   prometheus/, grafana/     alerts, and a board
 //   samples/                  pools and claims to begin with
 //   bom.json                  which packages are in the program, for scanners (CycloneDX)
@@ -11,8 +12,10 @@
 
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, dirname, join, relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
+import { ownDefinitionsOf } from '../../src/cli/definitions.ts'
+import { desks } from '../../src/controllers/desks.ts'
 import { plainInstall, toInstallation, toYAML } from '../config/manifests.ts'
 import { toTar } from '../image/tar.ts'
 import { type Lock, toBOM } from './bom.ts'
@@ -45,7 +48,8 @@ export function writeRelease({ out, image = plainInstall.image, say = () => {} }
     say(join(out, path))
   }
   // Only what an earlier run wrote: the folder may hold other things.
-  for (const old of ['ipam-mooring', 'charts', ...copied]) rmSync(join(out, old), { recursive: true, force: true })
+  for (const old of ['ipam-mooring', 'charts', 'definitions', ...copied])
+    rmSync(join(out, old), { recursive: true, force: true })
   write(`ipam-mooring/${version}/ipam-components.yaml`, toComponents(objects))
   write(`ipam-mooring/${version}/metadata.yaml`, toMetadata(version))
   write('mooring.yaml', toYAML(objects))
@@ -53,6 +57,7 @@ export function writeRelease({ out, image = plainInstall.image, say = () => {} }
   for (const { path, text } of chart) write(`charts/mooring/${path}`, text)
   const packed = chart.map(({ path, text }) => file(`mooring/${path}`, text))
   write(`charts/mooring-${version.slice(1)}.tgz`, gzipSync(toTar(packed, 0)))
+  for (const { path, text } of desks.flatMap(ownDefinitionsOf)) write(`definitions/${basename(path)}`, text)
   for (const folder of copied) {
     for (const path of filesIn(folder)) write(path, readFileSync(join(repository, 'config', path)))
   }

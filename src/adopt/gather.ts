@@ -5,17 +5,16 @@ import { parseIPAddress } from '../api/ip-address.ts'
 import { parseIPAddressClaim } from '../api/ip-address-claim.ts'
 import { type Metadata, metadataOf } from '../api/object.ts'
 import { childOf, shapeOf } from '../api/shape.ts'
-import { claims, clusters, reports } from '../controllers/capi/kinds.ts'
+import { claims, reports } from '../controllers/capi/kinds.ts'
+import { listAll } from '../controllers/capi/listed.ts'
 import * as kinds from '../controllers/office/kinds.ts'
 import { holdOf } from '../controllers/office/parsed.ts'
 import type { Scope } from '../controllers/office/scope.ts'
-import { keyOfKind } from '../controllers/office/views.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import { leases } from '../kube/lease.ts'
 import { defineKind, type Kind, type KubeObject, keyOf } from '../kube/object.ts'
-import type { Listed } from './in-cluster.ts'
 import { type Metal3Address, metal3Group, parseMetal3Address, parseMetal3Pool } from './metal3.ts'
 import type { Metal3Objects } from './metal3-translation.ts'
 
@@ -25,30 +24,6 @@ const metal3Kind = (kind: string, plural: string): Kind =>
 const metal3Pools = metal3Kind('IPPool', 'ippools')
 const metal3Claims = metal3Kind('IPClaim', 'ipclaims')
 const metal3Addresses = metal3Kind('IPAddress', 'ipaddresses')
-
-/** Of a kind with namespaces only what the caches of the desk would have. */
-async function listAll(client: Client, kind: Kind, { namespace }: Scope): Promise<readonly KubeObject[]> {
-  try {
-    return (await client.list(kind, kind.namespaced && namespace !== '' ? { namespace } : {})).items
-  } catch (error) {
-    if (isApiError(error, 'NotInstalled')) return []
-    throw error
-  }
-}
-
-/** Addresses last: the address of a claim that is bound in between is then listed too. */
-export async function gatherInCluster(client: Client, scope: Scope): Promise<Listed> {
-  const pools = new Map<string, readonly KubeObject[]>()
-  for (const kind of kinds.pools) pools.set(keyOfKind(kind), await listAll(client, kind, scope))
-  return {
-    pools,
-    holds: await listAll(client, kinds.holds, scope),
-    clusters: await listAll(client, clusters, scope),
-    namespaces: await listAll(client, kinds.namespaces, scope),
-    claims: await listAll(client, claims, scope),
-    reports: await listAll(client, reports, scope),
-  }
-}
 
 export async function gatherMetal3(client: Client, scope: Scope): Promise<Metal3Objects> {
   const pools = await listAll(client, metal3Pools, scope)

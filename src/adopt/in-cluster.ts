@@ -7,18 +7,17 @@ import type { IPAddress } from '../api/ip-address.ts'
 import { type IPAddressClaim, poolOfClaim } from '../api/ip-address-claim.ts'
 import { ipamGroup, protectAddressFinalizer } from '../api/names.ts'
 import type { Pool } from '../api/pool.ts'
-import { isMarkedForMove, leavingMs } from '../controllers/capi/moved.ts'
+import { type Listed, worldOf } from '../controllers/capi/listed.ts'
 import { observe, type Seen } from '../controllers/capi/observe.ts'
 import { isOwnOrUnowned, isSamePool, poolOfReport, shows } from '../controllers/capi/ownership.ts'
 import { claimOf, reportOf } from '../controllers/capi/parsed.ts'
 import { decide, type Plan } from '../controllers/capi/plan.ts'
-import { followShown, ownOf, showChoices } from '../controllers/capi/shown.ts'
-import { type CapiWorld, createCaches, keyOfClaim } from '../controllers/capi/world.ts'
+import { ownOf } from '../controllers/capi/shown.ts'
+import { type CapiWorld, keyOfClaim } from '../controllers/capi/world.ts'
 import { othersAt } from '../controllers/office/disputes.ts'
-import { Ledger, type Showing } from '../controllers/office/ledger.ts'
+import type { Showing } from '../controllers/office/ledger.ts'
 import { isInScope, type Scope } from '../controllers/office/scope.ts'
-import { Sources } from '../controllers/office/sources.ts'
-import { findPool, followHolds, readPool } from '../controllers/office/views.ts'
+import { findPool, readPool } from '../controllers/office/views.ts'
 import { parseIP } from '../ip/address.ts'
 import { firstIP } from '../ip/cidr.ts'
 import { isMalformed } from '../ip/malformed.ts'
@@ -26,17 +25,6 @@ import { whyNotOffered } from '../ipam/pool-set.ts'
 import { poolText } from '../ipam/refusal.ts'
 import { type KubeObject, keyOf } from '../kube/object.ts'
 import type { Verdict } from './verdict.ts'
-
-/** Everything the desk looks at, as it was listed. */
-export interface Listed {
-  /** By kind and group. */
-  readonly pools: ReadonlyMap<string, readonly KubeObject[]>
-  readonly claims: readonly KubeObject[]
-  readonly reports: readonly KubeObject[]
-  readonly holds: readonly KubeObject[]
-  readonly clusters: readonly KubeObject[]
-  readonly namespaces: readonly KubeObject[]
-}
 
 type World = Pick<CapiWorld, 'ledger' | 'caches' | 'sources' | 'random' | 'moved'>
 
@@ -62,30 +50,6 @@ export function forecast(listed: Listed, scope: Scope): Forecast {
     else if (verdict !== undefined) verdicts.push(verdict)
   }
   return { verdicts, unserved }
-}
-
-function worldOf(listed: Listed): World {
-  const caches = createCaches()
-  const ledger = new Ledger()
-  const sources = new Sources(caches)
-  followHolds(caches, ledger)
-  const seen = { ...caches, sources }
-  followShown(seen, ledger)
-  // Pools first: an address shows only once it is known in which space.
-  for (const [kind, cache] of caches.pools) cache.replace(listed.pools.get(kind) ?? [], '')
-  caches.holds.replace(listed.holds, '')
-  caches.claims.replace(listed.claims, '')
-  caches.reports.replace(listed.reports, '')
-  caches.clusters.replace(listed.clusters, '')
-  caches.namespaces.replace(listed.namespaces, '')
-  showChoices(seen, ledger)
-  return {
-    caches,
-    ledger,
-    sources,
-    random: () => 0,
-    moved: { leavesForMs: claim => (isMarkedForMove(claim) ? leavingMs : 0) },
-  }
 }
 
 function judgeReport(object: KubeObject, scope: Scope, world: World): Verdict | undefined {

@@ -3,12 +3,13 @@
 
 import { stringify } from 'yaml'
 import { planReturn, removeTraces } from '../adopt/back.ts'
-import { gatherInCluster, gatherMetal3, holderOfLease, servesWebhooksItself } from '../adopt/gather.ts'
+import { gatherMetal3, holderOfLease, servesWebhooksItself } from '../adopt/gather.ts'
 import { forecast } from '../adopt/in-cluster.ts'
 import { keepAddresses } from '../adopt/keep.ts'
 import { metal3Lease } from '../adopt/metal3.ts'
 import { byAddress, translateMetal3 } from '../adopt/metal3-translation.ts'
 import { countOutcomes, isRefused, type Verdict } from '../adopt/verdict.ts'
+import { listWorld } from '../controllers/capi/listed.ts'
 import { ApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import type { KubeObject } from '../kube/object.ts'
@@ -116,7 +117,7 @@ function reportOf(tools: AdoptTools, options: AdoptOptions): Promise<Report> {
 }
 
 async function fromInCluster({ client }: AdoptTools, scope: AdoptOptions): Promise<Report> {
-  const { verdicts, unserved } = forecast(await gatherInCluster(client, scope), scope)
+  const { verdicts, unserved } = forecast(await listWorld(client, scope), scope)
   const remarks = ['Nothing has to be written: Mooring adopts these addresses when it starts.']
   if (unserved > 0) remarks.push(`${count(unserved, 'claim waits', 'claims wait')} for an address, and will be served.`)
   return { verdicts, objects: [], remarks }
@@ -151,7 +152,7 @@ async function goBack({ client, nowMs, ownLease }: AdoptTools, options: AdoptOpt
     await refuseWhileRunning(client, ownLease, nowMs, 'Mooring')
     await refuseBesideDesks(client)
   }
-  const plan = planReturn(await gatherInCluster(client, options), options)
+  const plan = planReturn(await listWorld(client, options), options)
   const traces = `${count(plan.choices.length, 'choice', 'choices')} and ${count(plan.holds.length, 'hold', 'holds')}`
   if (!dryRun) await removeTraces(client, plan)
   return { verdicts: plan.verdicts, objects: [], remarks: [`${traces} ${dryRun ? 'would be' : 'were'} removed.`] }

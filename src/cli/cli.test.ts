@@ -13,12 +13,21 @@ import {
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, test } from 'vitest'
-import { connectWith, mooringRuns, type Process, untilReady, withoutPrivileges } from '../../test/harness/mooring.ts'
+import { describe, expect, test, vi } from 'vitest'
+import { parseAllDocuments } from 'yaml'
+import {
+  anywhere,
+  connectWith,
+  mooringRuns,
+  type Process,
+  untilReady,
+  withoutPrivileges,
+} from '../../test/harness/mooring.ts'
 import { aConfigMap, configMaps } from '../../test/harness/objects.ts'
 import { parseHostPort } from './host-port.ts'
+import { runProgram } from './program.ts'
 
-const { home, start } = mooringRuns('mooring-cli-')
+const { home, start, usedData } = mooringRuns('mooring-cli-')
 
 function mooring(...args: string[]): Process {
   return start(args)
@@ -29,12 +38,45 @@ function asPlainUser(...args: string[]): Process {
   return start(args, withoutPrivileges)
 }
 
-const anywhere = ['--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', '--desks', 'none']
 const up = (data: string, ...more: string[]) => mooring('up', '--data', data, ...anywhere, ...more)
 
 async function refusal(process: Process): Promise<{ code: number | null; text: string }> {
   const { code } = await process.ended
   return { code, text: process.complaints() }
+}
+
+class Ended extends Error {
+  readonly code: number
+  constructor(code: number) {
+    super(`mooring ended with ${code}`)
+    this.code = code
+  }
+}
+
+/** A command that ends before it has begun, in this process: help and mistakes need none of their own. */
+async function answer(...args: string[]): Promise<{ code: number; text: string }> {
+  const said: string[] = []
+  const hear = (chunk: unknown): true => {
+    said.push(String(chunk))
+    return true
+  }
+  const spies = [
+    vi.spyOn(process.stdout, 'write').mockImplementation(hear),
+    vi.spyOn(process.stderr, 'write').mockImplementation(hear),
+    vi.spyOn(console, 'error').mockImplementation(hear),
+    vi.spyOn(process, 'exit').mockImplementation(code => {
+      throw new Ended(Number(code))
+    }),
+  ]
+  try {
+    await runProgram(args)
+  } catch (error) {
+    if (!(error instanceof Ended)) throw error
+    return { code: error.code, text: said.join('') }
+  } finally {
+    for (const spy of spies) spy.mockRestore()
+  }
+  throw new Error(`mooring ${args.join(' ')} goes on`)
 }
 
 async function stop(process: Process): Promise<void> {
@@ -57,25 +99,54 @@ describe('the command line', () => {
       ['restore', '--help'],
       ['--data', 'must be absent or empty'],
     ],
+    [
+      ['vm', '--help'],
+      ['list', 'start', 'stop', 'restart', 'migrate', 'delete'],
+    ],
+    [
+      ['vm', 'migrate', '--help'],
+      ['--namespace', '--kubeconfig', '--context', '--wait'],
+    ],
+    [
+      ['vsphere', 'manifests', '--help'],
+      ['--infra-id', '--with-pools', 'Examples:'],
+    ],
   ])('explains itself with %j', async (args, words) => {
-    const process = mooring(...args)
-    expect((await process.ended).code).toBe(0)
-    for (const word of words) expect(process.output()).toContain(word)
+    const { code, text } = await answer(...args)
+    expect(code).toBe(0)
+    for (const word of words) expect(text).toContain(word)
   })
 
-  test.each(['up', 'adopt', 'backup', 'restore'])(
+  test('is read as it is by the program, whose help goes to stdout and whose complaints go to stderr', async () => {
+    const helped = mooring('--help')
+    expect((await helped.ended).code).toBe(0)
+    expect(helped.output()).toContain('Usage: mooring')
+    expect(await refusal(mooring('sail'))).toEqual({ code: 2, text: expect.stringContaining('unknown command') })
+  })
+
+  test.each(['up', 'adopt', 'vsphere preflight', 'vsphere audit', 'backup', 'restore'])(
     'has a page that names every flag of %s, and no other',
     async name => {
-      const process = mooring(name, '--help')
-      await process.ended
+      const { text } = await answer(...name.split(' '), '--help')
       const page = readFileSync(fileURLToPath(new URL('../../docs/reference/command-line.md', import.meta.url)), 'utf8')
       const [, section = ''] = page.split(new RegExp(`^## \`mooring ${name}\\b`, 'm'))
       const [about = ''] = section.split(/^## /m)
       const rows = [...about.matchAll(/^\| `(?:-\w`, `)?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
-      const flags = [...process.output().matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
+      const flags = [...text.matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
       expect(rows.toSorted()).toEqual(flags.filter(flag => flag !== '--help').toSorted())
     },
   )
+
+  test('has a page that names every flag of vsphere, and no other', async () => {
+    const helps = []
+    for (const name of ['validate', 'manifests', 'kargs']) helps.push((await answer('vsphere', name, '--help')).text)
+    const page = readFileSync(fileURLToPath(new URL('../../docs/reference/command-line.md', import.meta.url)), 'utf8')
+    const [, section = ''] = page.split(/^## `mooring vsphere`/m)
+    const [about = ''] = section.split(/^## /m)
+    const rows = [...about.matchAll(/^\| `(?:-\w`, `)?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
+    const flags = [...helps.join('\n').matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
+    expect(rows.toSorted()).toEqual([...new Set(flags)].filter(flag => flag !== '--help').toSorted())
+  })
 
   test.each([
     [['up', '--listen', 'nonsense'], '--listen is "nonsense", which is not HOST:PORT'],
@@ -89,6 +160,17 @@ describe('the command line', () => {
     [['up', '--history', '0'], 'is "0", which is not a whole number of seconds from 1 on'],
     [['up', '--desks', 'none,capi'], 'none does not go together with desks'],
     [['up', '--desks', 'capi,toString'], '--desks does not know "toString"'],
+    [['up', '--playground', 'some'], '--playground does not know "some"'],
+    [['controller', '--playground', 'all'], 'unknown option'],
+    [['vm', 'start'], 'missing required argument'],
+    [['vm', 'list', '-n', 'Bad Name'], '--namespace is "Bad Name", which is not the name of a namespace'],
+    [['vsphere', 'validate'], 'missing required argument'],
+    [['vsphere', 'manifests', 'install-config.yaml'], 'needs --out or --dry-run'],
+    [['vsphere', 'preflight', '--scale', 'workers-0'], '--scale is "workers-0", which is not SET=N'],
+    [['vsphere', 'audit', '-o', 'xml'], '--output does not know "xml"'],
+    [['definitions'], 'missing required argument'],
+    [['definitions', 'capi'], 'there is nothing to print for capi'],
+    [['definitions', 'toString'], '--desks does not know "toString"'],
     [['up', '--unknown'], 'unknown option'],
     [['sail'], 'unknown command'],
     [['backup'], 'missing required argument'],
@@ -99,9 +181,18 @@ describe('the command line', () => {
     [['adopt', '--back', '--from', 'metal3'], 'the guide says how to go back to Metal3'],
     [['adopt', '--from', 'metal3', '-o', 'xml'], '--output does not know "xml"'],
   ])('refuses %j as a mistake of usage', async (args, message) => {
-    const { code, text } = await refusal(mooring(...args))
+    const { code, text } = await answer(...args)
     expect(text).toContain(message)
     expect(code).toBe(2)
+  })
+
+  test('prints the definition that the desk vm needs, and nothing else on stdout', async () => {
+    const process = mooring('definitions', 'vm')
+    expect((await process.ended).code).toBe(0)
+    const definitions = parseAllDocuments(process.output()).map(document => document.toJS())
+    expect(definitions).toMatchObject([
+      { kind: 'CustomResourceDefinition', metadata: { name: 'ipamclaims.k8s.cni.cncf.io' } },
+    ])
   })
 
   test('says in two lines that this Node is too old, before anything is loaded that it could stumble over', async () => {
@@ -207,8 +298,7 @@ describe('mooring up, where it cannot', () => {
   })
 
   test('refuses a damaged key in one sentence', async () => {
-    const data = join(home, 'key')
-    await stop(await ready(up(data)))
+    const data = await usedData('key')
     writeFileSync(join(data, 'pki', 'ca.pem'), 'garbage')
     const { code, text } = await refusal(up(data))
     expect(text).toBe(
@@ -250,6 +340,38 @@ async function ready(process: Process): Promise<Process> {
   await untilReady(process)
   return process
 }
+
+describe('mooring up --playground all', () => {
+  test('serves virtual machines from the moment that it is ready, on new data too', async () => {
+    const process = up(join(home, 'new-playground'), '--desks', 'vm', '--playground', 'all')
+    await untilReady(process)
+    const health = /^health +(\S+)$/m.exec(process.output())?.[1] ?? ''
+    expect(await (await fetch(`${health}/vm`)).text()).toBe('ok')
+    await stop(process)
+  })
+
+  test('says that it stands in, and mooring vm starts, moves and deletes a machine there', async () => {
+    const process = up(join(home, 'playground'), '--playground', 'all')
+    const { kubeconfig } = await untilReady(process)
+    expect(process.output()).toContain('playground   (stand-in) of KubeVirt and of three nodes')
+    const remote = connectWith(kubeconfig)
+    const spec = { runStrategy: 'Halted', template: { spec: { domain: {} } } }
+    const machine = { apiVersion: 'kubevirt.io/v1', kind: 'VirtualMachine', metadata: { name: 'web' }, spec }
+    await remote.send('POST', '/apis/kubevirt.io/v1/namespaces/default/virtualmachines', machine)
+    await remote.close()
+    const vm = async (...args: string[]) => {
+      const command = mooring('vm', ...args, '--kubeconfig', kubeconfig)
+      const { code } = await command.ended
+      return [code, command.output().trim().split('\n').at(-1)]
+    }
+    expect(await vm('start', 'web', '--wait')).toEqual([0, expect.stringMatching(/^web runs on playground-[123]$/)])
+    expect(await vm('migrate', 'web', '--wait')).toEqual([0, 'web has moved'])
+    expect(await vm('list')).toEqual([0, expect.stringMatching(/^web +Running +playground-[123] +-$/)])
+    expect(await vm('delete', 'web', '--wait')).toEqual([0, 'web is gone'])
+    expect(await vm('start', 'web')).toEqual([5, ''])
+    await stop(process)
+  })
+})
 
 describe('mooring up, stopped and started', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)('ends with 0 on %s, also with a watch open', async signal => {
@@ -361,6 +483,7 @@ describe('mooring controller', () => {
       mooring(
         'controller',
         `--kubeconfig=${kubeconfig}`,
+        '--desks=capi',
         '--leader-elect=true',
         '--leader-elect-lease-duration=5s',
         '--leader-elect-renew-deadline=4s',
@@ -415,7 +538,7 @@ describe('mooring controller', () => {
     [['--webhook-client-names=kube-apiserver'], '--webhook-client-ca does not say who signs'],
     [['--webhook-client-ca='], '--webhook-client-ca does not say who signs'],
   ])('refuses %j as a mistake of usage', async (args, message) => {
-    const { code, text } = await refusal(mooring('controller', ...args))
+    const { code, text } = await answer('controller', ...args)
     expect(text).toContain(message)
     expect(code).toBe(2)
   })
@@ -456,8 +579,7 @@ describe('backup and restore', () => {
   })
 
   test('neither writes over what is there, nor reads what is no backup', async () => {
-    const data = join(home, 'precious')
-    await stop(await ready(up(data)))
+    const data = await usedData('precious')
     const backup = join(home, 'precious-backup')
     expect((await mooring('backup', backup, '--data', data).ended).code).toBe(0)
     const again = await refusal(mooring('backup', backup, '--data', data))
@@ -488,8 +610,7 @@ describe('backup and restore', () => {
   })
 
   test.runIf(process.platform === 'linux')('data that may not be read is not said to be missing', async () => {
-    const data = join(home, 'closed')
-    await stop(await ready(up(data)))
+    const data = await usedData('closed')
     chmodSync(data, 0o000)
     const copied = await refusal(asPlainUser('backup', join(home, 'of-closed'), '--data', data))
     const brought = await refusal(asPlainUser('restore', data, '--data', join(home, 'from-closed')))

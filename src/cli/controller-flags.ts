@@ -4,10 +4,19 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Command, Option } from 'commander'
+import {
+  defaultNetworkRules,
+  type UDNMode,
+  udnModes,
+  type VMIPAMMode,
+  vmIPAMModes,
+} from '../controllers/office/networks.ts'
+import { defaultMachineMode, type MachineMode, machineModes } from '../controllers/office/office.ts'
 import type { Level } from '../telemetry/log.ts'
 import { deskNames, desksHelp } from './desks.ts'
 import { exitCodes, Failure } from './failure.ts'
 import { parseNamespace, parsePath } from './values.ts'
+import { vcentersAbout, vcentersFlag } from './vcenters.ts'
 
 export interface ControllerOptions {
   readonly kubeconfig?: string
@@ -17,6 +26,13 @@ export interface ControllerOptions {
   readonly namespace: string
   /** Only claims with this value of the label; empty for all. */
   readonly watchFilter: string
+  /** Which program gives out the addresses of networks of OVN-Kubernetes. */
+  readonly vmIpam: VMIPAMMode
+  readonly udn: UDNMode
+  readonly openNetworks: boolean
+  readonly defaultNetworkNamespace: string
+  readonly machineMode: MachineMode
+  readonly vcenters: string
   readonly leaderElect: boolean
   readonly leaderElectNamespace?: string
   readonly leaderElectLeaseDuration: number
@@ -53,6 +69,18 @@ interface Flag {
   readonly parse?: (text: string) => unknown
 }
 
+export const vmIPAMAbout =
+  'addresses on networks of OVN-Kubernetes: allocate them, observe what OVN-Kubernetes allocates, or auto: observe where it serves the network'
+export const udnAbout =
+  'networks that users define: render their NetworkAttachmentDefinitions, observe what OVN-Kubernetes renders, or auto: observe where it is installed'
+export const openNetworksAbout = 'every namespace may join every network of OVN-Kubernetes by its name'
+
+export const defaultNetworkNamespaceAbout =
+  'where OVN-Kubernetes has the NetworkAttachmentDefinition `default`, which pods name to ask for a MAC and addresses'
+
+export const machineModeAbout =
+  'Machines of OpenShift: claims, beside the machine API, which orders the virtual machines; or full, in its place'
+
 const unitsMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 }
 
 export const flags: readonly Flag[] = [
@@ -81,6 +109,32 @@ export const flags: readonly Flag[] = [
     default: '',
     shown: 'all claims',
   },
+  {
+    flag: '--vm-ipam <mode>',
+    about: vmIPAMAbout,
+    default: defaultNetworkRules.vmIPAM,
+    parse: text => oneOf('--vm-ipam', text, vmIPAMModes),
+  },
+  {
+    flag: '--udn <mode>',
+    about: udnAbout,
+    default: defaultNetworkRules.udn,
+    parse: text => oneOf('--udn', text, udnModes),
+  },
+  isTrue('--open-networks', openNetworksAbout),
+  {
+    flag: '--default-network-namespace <namespace>',
+    about: defaultNetworkNamespaceAbout,
+    default: defaultNetworkRules.defaultNetworkNamespace,
+    parse: text => parseNamespace('--default-network-namespace', text),
+  },
+  {
+    flag: '--machine-mode <mode>',
+    about: machineModeAbout,
+    default: defaultMachineMode,
+    parse: text => oneOf('--machine-mode', text, machineModes),
+  },
+  { flag: vcentersFlag, about: vcentersAbout, default: '', shown: 'none' },
   isTrue('--leader-elect', 'work only while holding a lease, so that one of several replicas works'),
   {
     flag: '--leader-elect-namespace <namespace>',

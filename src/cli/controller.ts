@@ -15,11 +15,13 @@ import { startWebhookServer } from '../admission/server.ts'
 import { type Assembled, assemble, componentsOf } from '../controllers/assemble.ts'
 import type { Desk } from '../controllers/desk.ts'
 import { desks as table } from '../controllers/desks.ts'
+import { defaultNetworkRules } from '../controllers/office/networks.ts'
+import { defaultMachineMode } from '../controllers/office/office.ts'
 import { Election } from '../kube/lease.ts'
 import { realClock } from '../runtime/clock.ts'
 import type { Domain } from '../runtime/domain.ts'
 import { createLog, type Log } from '../telemetry/log.ts'
-import { createMetrics } from '../telemetry/metrics.ts'
+import { createMetrics, type Metrics } from '../telemetry/metrics.ts'
 import { measureProcess } from '../telemetry/process-metrics.ts'
 import { type Connected, connect, readFile } from './connect.ts'
 import type { ControllerOptions } from './controller-flags.ts'
@@ -35,6 +37,7 @@ import { createRegistrationCheck, type RegistrationCheck } from './registration-
 import { type CertificateFiles, createCertificateFiles } from './serving-certificate.ts'
 import { StartUpChecks } from './start-up-checks.ts'
 import { parseTLS, type TLSChoice } from './tls.ts'
+import { parseVCenters } from './vcenters.ts'
 
 export interface RunningController {
   /** Where it listens; undefined for what is switched off. */
@@ -82,6 +85,14 @@ export async function controller(
       desks,
       on,
       scope: { namespace: options.namespace, watchFilter: options.watchFilter },
+      networkRules: {
+        vmIPAM: options.vmIpam,
+        udn: options.udn,
+        openNetworks: options.openNetworks,
+        defaultNetworkNamespace: options.defaultNetworkNamespace,
+      },
+      machineMode: options.machineMode,
+      vcenters: parseVCenters(options.vcenters),
       admitted: signal => election?.elected(signal) ?? Promise.resolve(),
       checked: (part, signal, waitFor) => checks.passed([part], signal, waitFor),
     })
@@ -91,7 +102,7 @@ export async function controller(
     }))
     // From the socket inwards: webhooks are the last to end, for the other replicas' writes ask for them too.
     const diagnostics = await serveMetrics(parts, metrics)
-    const webhooks = await answerWebhooks(parts, assembled, diagnostics)
+    const webhooks = await answerWebhooks(parts, assembled, metrics, diagnostics)
     metrics.gauge(
       'mooring_webhook_certificate_end_time_seconds',
       'When the certificate of the webhooks ends, in seconds since 1970.',
@@ -178,10 +189,10 @@ function createChecks({ options, desks, on, connected, log }: Parts): StartUpChe
   return new StartUpChecks({ client: connected.client, served: connected.served, clock, log, kinds, permissions })
 }
 
-/** Resolves when the office and the election have what they need, and one desk has no fault. */
+/** Resolves when the office and the election have what they need, and one desk has too, or none has a fault. */
 async function canWork(checks: StartUpChecks, on: readonly string[], signal: AbortSignal): Promise<void> {
   for (const part of ['office', 'election']) await checks.passed([part], signal)
-  await checks.oneWithoutFault(on, signal)
+  await checks.oneOrNoFault(on, signal)
 }
 
 function createElection({ options, connected, log }: Parts): { election?: Election; ended: Promise<Failure> } {
@@ -220,6 +231,7 @@ interface ServedWebhooks {
 async function answerWebhooks(
   parts: Parts,
   assembled: Assembled,
+  metrics: Metrics,
   diagnostics: Pages | undefined,
 ): Promise<ServedWebhooks> {
   const { options, desks, on, log, tls, callers, undo } = parts
@@ -227,7 +239,7 @@ async function answerWebhooks(
   if (port === 'none') return {}
   const conversions = componentsOf(desks, on).flatMap(component => component.conversions)
   const server = await bind('--webhook-port', { host, port, isIP: false }, () =>
-    startWebhookServer({ host, port, sets: assembled.webhookSets, conversions, clock, log, tls, callers }),
+    startWebhookServer({ host, port, sets: assembled.webhookSets, conversions, clock, log, metrics, tls, callers }),
   )
   undo.push(() => server.stop())
   const certificate = createCertificateFiles({
@@ -307,8 +319,19 @@ function callersIn({ webhookClientCa, webhookClientNames }: ControllerOptions): 
 }
 
 /** What an operator would like to see of how it was started. */
-function settings({ namespace, watchFilter, leaderElect }: ControllerOptions) {
-  return { leaderElect, ...(namespace !== '' && { namespace }), ...(watchFilter !== '' && { watchFilter }) }
+function settings(options: ControllerOptions) {
+  const { namespace, watchFilter, leaderElect, vmIpam, udn, openNetworks, defaultNetworkNamespace, machineMode } =
+    options
+  return {
+    leaderElect,
+    ...(namespace !== '' && { namespace }),
+    ...(watchFilter !== '' && { watchFilter }),
+    ...(vmIpam !== defaultNetworkRules.vmIPAM && { vmIpam }),
+    ...(udn !== defaultNetworkRules.udn && { udn }),
+    ...(openNetworks && { openNetworks }),
+    ...(defaultNetworkNamespace !== defaultNetworkRules.defaultNetworkNamespace && { defaultNetworkNamespace }),
+    ...(machineMode !== defaultMachineMode && { machineMode }),
+  }
 }
 
 function refuseHastyLease(options: ControllerOptions): void {

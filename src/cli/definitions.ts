@@ -32,7 +32,20 @@ export function definitionsOf(components: readonly Pick<Component, 'definitions'
     .flatMap(one => (typeof one === 'string' ? readFolder(one) : [one as Definition]))
 }
 
+/** Of kinds that other products bring. */
+export function standInsOf(components: readonly Pick<Component, 'standIns'>[]): Definition[] {
+  return components.flatMap(({ standIns = [] }) => standIns).flatMap(readFolder)
+}
+
+/** Of kinds that a desk needs and that no other product may have brought: each as it is written in `config`. */
+export function ownDefinitionsOf({
+  kinds,
+}: Pick<Component, 'kinds'>): { readonly path: string; readonly text: string }[] {
+  return kinds.flatMap(({ definition: path }) => (path === undefined ? [] : [{ path, text: readConfig(path) }]))
+}
+
 const config = ['..', '..', 'config', ''].join('/')
+const readConfig = (path: string): string => readFileSync(new URL(`${config}${path}`, import.meta.url), 'utf8')
 
 function readFolder(path: string): Definition[] {
   const folder = new URL(`${config}${path}`, import.meta.url)

@@ -11,6 +11,9 @@ import type { Handler } from '../apiserver/edge/handler.ts'
 import { assemble, componentsOf } from '../controllers/assemble.ts'
 import type { Component } from '../controllers/component.ts'
 import { desks } from '../controllers/desks.ts'
+import type { NetworkRules } from '../controllers/office/networks.ts'
+import type { MachineMode } from '../controllers/office/office.ts'
+import type { VCenters } from '../controllers/office/vcenters.ts'
 import type { Client } from '../kube/client.ts'
 import { defineKind, type KubeObject } from '../kube/object.ts'
 import { speak } from '../kube/speak.ts'
@@ -18,7 +21,7 @@ import { realClock } from '../runtime/clock.ts'
 import type { Domain } from '../runtime/domain.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { definitionsOf, withConversion } from './definitions.ts'
+import { definitionsOf, standInsOf, withConversion } from './definitions.ts'
 import { embeddedWire } from './embedded-wire.ts'
 import { keepDefinitions } from './kept-definitions.ts'
 import { toClusterRoles } from './user-roles.ts'
@@ -42,6 +45,9 @@ export interface EmbeddedDesksOptions {
   readonly certificates: KeptCertificates
   /** Names of the desks that are on. */
   readonly on: readonly string[]
+  readonly networkRules: NetworkRules
+  readonly machineMode: MachineMode | undefined
+  readonly vcenters: VCenters
   readonly log: Log
   readonly metrics: Metrics
 }
@@ -50,10 +56,11 @@ const name = 'mooring'
 const clock = realClock
 
 export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise<EmbeddedDesks> {
-  const { handler, certificates, on, log, metrics } = options
-  const { client, discovery } = connect(handler, certificates, metrics)
+  const { handler, certificates, on, networkRules, machineMode, vcenters, log, metrics } = options
+  const { client, discovery } = connect(handler, certificates, { metrics })
   const random = Math.random
-  const assembled = assemble({ client, discovery, clock, random, log, metrics, instance: hostname(), desks, on })
+  const parts = { client, discovery, clock, random, log, metrics, instance: hostname() }
+  const assembled = assemble({ ...parts, desks, on, networkRules, machineMode, vcenters })
   const sets = assembled.webhookSets
   const components = componentsOf(desks, on)
   const conversions = components.flatMap(component => component.conversions)
@@ -67,6 +74,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     conversions,
     clock,
     log,
+    metrics,
   })
   const address: WebhookAddress = {
     kind: 'url',
@@ -74,7 +82,11 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
   }
   const wanted = definitionsOf(components).map(definition => withConversion(definition, conversions, address))
-  const kept = await keepDefinitions({ client, wanted, fieldManager: name, clock, random, log })
+  const kept = await keepDefinitions({
+    ...{ client, fieldManager: name, clock, random, log },
+    wanted,
+    standIns: standInsOf(components),
+  })
   await installRoles(client, components)
   // Before the first pass: what an earlier run registered leads to a port that is closed by now.
   const webhooks = sets.flatMap(({ webhooks }) => webhooks)
@@ -103,9 +115,17 @@ export async function withdrawWebhooks(handler: Handler, certificates: KeptCerti
   }
 }
 
-function connect(handler: Handler, certificates: KeptCertificates, metrics?: Metrics) {
+export interface ConnectOptions {
+  readonly metrics?: Metrics
+  /** A user to act as, with that one's permissions alone. */
+  readonly as?: string
+}
+
+/** As the administrator. */
+export function connect(handler: Handler, certificates: KeptCertificates, { metrics, as }: ConnectOptions = {}) {
   const peerCertificate = new X509Certificate(certificates.admin().certificate).raw
-  const wire = embeddedWire({ handler: () => handler, peerCertificate })
+  const headers = as === undefined ? {} : { 'impersonate-user': as }
+  const wire = embeddedWire({ handler: () => handler, peerCertificate, headers })
   return speak({ wire, clock, name, metrics })
 }
 

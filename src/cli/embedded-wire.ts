@@ -1,6 +1,5 @@
 // The client's wire, connected to the API server's handler by a function call: no socket, no port, no certificate check.
 
-import { once } from 'node:events'
 import type { Handler } from '../apiserver/edge/handler.ts'
 import type { StreamBody } from '../apiserver/edge/wire.ts'
 import { type Wire, WireError } from '../kube/wire.ts'
@@ -13,29 +12,48 @@ export interface EmbeddedWireOptions {
 }
 
 export function embeddedWire({ handler, peerCertificate, headers: own = {} }: EmbeddedWireOptions): Wire {
+  const always = Object.fromEntries(Object.entries(own).map(([name, value]) => [name, [value]]))
   return async ({ method, path, headers, body = '', signal }) => {
     if (signal.aborted) throw new WireError('aborted', false, { cause: signal.reason })
-    const all = Object.entries({ ...headers, ...own }).map(([name, value]) => [name, [value]])
+    const all: Record<string, readonly string[]> = {}
+    for (const name in headers) all[name] = [headers[name] ?? '']
     const answer = handler()({
       method,
       target: path,
-      headers: Object.fromEntries(all),
+      headers: { ...all, ...always },
       body: Buffer.from(body),
       peerCertificate,
       signal,
+      isOwn: true,
     })
-    const { code, headers: answered, body: bytes } = await Promise.race([answer, refusedBy(signal)])
+    const { code, headers: answered, body: bytes } = await orAborted(answer, signal)
+    const lower: Record<string, string> = {}
+    for (const name in answered) lower[name.toLowerCase()] = String(answered[name])
     return {
       status: code,
-      headers: Object.fromEntries(Object.entries(answered).map(([name, value]) => [name.toLowerCase(), String(value)])),
+      headers: lower,
       body: Buffer.isBuffer(bytes) ? bytes.toString('utf8') : chunksOf(bytes, signal),
     }
   }
 }
 
-async function refusedBy(signal: AbortSignal): Promise<never> {
-  await once(signal, 'abort')
-  throw new WireError('aborted', true, { cause: signal.reason })
+/** Every request comes by here, so it takes one listener and one promise, not the helpers that make several of each. */
+function orAborted<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(new WireError('aborted', true, { cause: signal.reason }))
+    signal.addEventListener('abort', onAbort)
+    const end = () => signal.removeEventListener('abort', onAbort)
+    answer.then(
+      value => {
+        end()
+        resolve(value)
+      },
+      error => {
+        end()
+        reject(error)
+      },
+    )
+  })
 }
 
 async function* chunksOf(stream: StreamBody, signal: AbortSignal): AsyncGenerator<Uint8Array, void, void> {

@@ -34,6 +34,20 @@ async function aServer() {
     world,
     lines,
     keep: () => keepDefinitions({ client, wanted, fieldManager: 'mooring', clock, random: () => 0, log }),
+    async standIn(singular: string) {
+      const standIns = [aWidgetDefinition({ names: { singular } }) as unknown as Definition]
+      const kept = await keepDefinitions({
+        client,
+        wanted: [],
+        standIns,
+        fieldManager: 'mooring',
+        clock,
+        random: () => 0,
+        log,
+      })
+      await kept.stop()
+      return kept.problems()
+    },
   }
 }
 
@@ -78,3 +92,25 @@ test('a definition that is being deleted at the start is a problem until it is i
   ok(await world.admin.create(widgets(), aWidget('new')))
   await kept.stop()
 })
+
+test("a stand-in is brought where there is none and kept up to date, and another product's own is never overwritten", async () => {
+  const { world, standIn } = await aServer()
+  const path = `${definitions}/${name}`
+  const singular = async () => (ok(await world.admin.get(path)) as unknown as Named).spec.names.singular
+  await standIn('old')
+  await standIn('new')
+  expect(await singular()).toBe('new')
+  ok(await world.admin.patch(path, { spec: { names: { singular: 'theirs' } } }))
+  await standIn('newer')
+  expect(await singular()).toBe('theirs')
+  ok(await world.admin.delete(path))
+  await world.settled()
+  ok(await world.admin.create(definitions, aWidgetDefinition({ names: { singular: 'theirs' } })))
+  await world.settled()
+  expect(await standIn('newer')).toEqual([])
+  expect(await singular()).toBe('theirs')
+})
+
+interface Named {
+  readonly spec: { readonly names: { readonly singular: string } }
+}

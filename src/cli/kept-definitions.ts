@@ -6,7 +6,10 @@
 //   absent                 it is applied                     until the kind is served
 //   being deleted          nothing                           yes, with what holds it
 //   there                  applied once, at the start        no
+//
+// A stand-in for the definition of another product is applied where there is none, or where it is still as we made it.
 
+import { isApiError } from '../kube/api-error.ts'
 import { Cache } from '../kube/cache.ts'
 import type { Client } from '../kube/client.ts'
 import { defineKind, type KubeObject } from '../kube/object.ts'
@@ -29,6 +32,8 @@ export interface KeptDefinitions {
 export interface KeepOptions {
   readonly client: Client
   readonly wanted: readonly Definition[]
+  /** For the definitions of other products, where these are not there. */
+  readonly standIns?: readonly Definition[]
   readonly fieldManager: string
   readonly clock: Clock
   readonly random: Random
@@ -45,8 +50,8 @@ const definitions = defineKind<Definition>({
 
 /** Resolves when every definition is served that is not being deleted. */
 export async function keepDefinitions(options: KeepOptions): Promise<KeptDefinitions> {
-  const { client, clock, random, log } = options
-  const wanted = new Map(options.wanted.map(definition => [definition.metadata.name ?? '', definition]))
+  const { client, clock, random, log, standIns = [] } = options
+  const wanted = new Map([...options.wanted, ...standIns].map(one => [one.metadata.name ?? '', one]))
   const problems = new Map<string, string>()
   const completion = new Waiters()
 
@@ -98,7 +103,7 @@ export async function keepDefinitions(options: KeepOptions): Promise<KeptDefinit
 
 /** Answers with what is wrong; undefined when the kind is served. */
 async function settle(
-  { client, fieldManager, log }: KeepOptions,
+  { client, fieldManager, log, standIns = [] }: KeepOptions,
   definition: Definition,
   isFirst: boolean,
 ): Promise<string | undefined> {
@@ -111,12 +116,25 @@ async function settle(
   }
   if (found === undefined && !isFirst)
     log.error('a definition was deleted and is installed again', { definition: name })
+  if (found !== undefined && standIns.includes(definition)) {
+    if (isFirst) await applyStandIn(client, definition, fieldManager)
+    return (await isServed(client, found)) ? undefined : `the names of ${name} are taken by another kind`
+  }
   // Applied, so that a newer Mooring brings its newer kinds to older data.
   const applied =
     found === undefined || isFirst
       ? await client.apply(definitions, { name }, definition, { fieldManager, isForced: true })
       : found
   return (await isServed(client, applied)) ? undefined : `the names of ${name} are taken by another kind`
+}
+
+/** What another product or a user has set otherwise stays as it is. */
+async function applyStandIn(client: Client, definition: Definition, fieldManager: string): Promise<void> {
+  try {
+    await client.apply(definitions, { name: definition.metadata.name ?? '' }, definition, { fieldManager })
+  } catch (error) {
+    if (!isApiError(error, 'Conflict')) throw error
+  }
 }
 
 /** The API server accepts names and serves a kind within a turn or two; a desk that starts before would look in vain. */

@@ -15,17 +15,16 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { mooringRuns, type Process, untilReady } from '../../test/harness/mooring.ts'
+import { anywhere, mooringRuns, type Process, untilReady } from '../../test/harness/mooring.ts'
 
-const { home, start } = mooringRuns('mooring-private-')
+const { home, start, usedData } = mooringRuns('mooring-private-')
 
 /** With the loosest umask there is. */
 function mooring(...args: string[]): Process {
   return start(args, ['sh', '-c', 'umask 0; exec "$@"', 'sh'])
 }
 
-const up = (data: string, ...more: string[]) =>
-  mooring('up', '--data', data, '--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', '--desks', 'none', ...more)
+const up = (data: string, ...more: string[]) => mooring('up', '--data', data, ...anywhere, ...more)
 
 async function startAndStop(data: string, ...more: string[]): Promise<void> {
   const process = up(data, ...more)
@@ -75,8 +74,7 @@ describe('Data, backup and restored data', () => {
   })
 
   test('of an earlier version, readable in a closed directory, are closed at the next start', async () => {
-    const data = join(home, 'earlier')
-    await startAndStop(data)
+    const data = await usedData('earlier')
     for (const name of ['store/mooring.mdb', 'store/witness', 'pki/ca.pem']) chmodSync(join(data, name), 0o644)
     await startAndStop(data)
     expect(openBelow(data)).toEqual([])
@@ -130,8 +128,7 @@ describe('A data directory that other users can reach', () => {
   })
 
   test('is refused too as the place of a backup, and as what is restored to', async () => {
-    const data = join(home, 'source')
-    await startAndStop(data)
+    const data = await usedData('source')
     const backup = join(home, 'source-backup')
     await done(mooring('backup', backup, '--data', data))
     const loose = join(home, 'loose-target')
@@ -155,8 +152,7 @@ describe('A volume of a pod', () => {
   })
 
   test('with an fsGroup opens all directories to the group at each mount: one flag lets that be', async () => {
-    const data = join(home, 'mounted')
-    await startAndStop(data)
+    const data = await usedData('mounted')
     execFileSync('chmod', ['-R', 'u+rwX,g+rwX', data])
     execFileSync('find', [data, '-type', 'd', '-exec', 'chmod', 'g+s', '{}', '+'])
     expect(await refused(up(data))).toContain('(mode 770)')

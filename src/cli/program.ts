@@ -2,14 +2,28 @@
 
 import { Command, CommanderError, Option } from 'commander'
 import { mooringVersion } from '../apiserver/version.ts'
+import { defaultNetworkRules, udnModes, vmIPAMModes } from '../controllers/office/networks.ts'
+import { defaultMachineMode, machineModes } from '../controllers/office/office.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
 import type { AdoptOptions } from './adopt.ts'
 import type { BackupOptions } from './backup.ts'
-import { addControllerFlags, toControllerOptions } from './controller-flags.ts'
+import {
+  addControllerFlags,
+  defaultNetworkNamespaceAbout,
+  machineModeAbout,
+  openNetworksAbout,
+  toControllerOptions,
+  udnAbout,
+  vmIPAMAbout,
+} from './controller-flags.ts'
 import { deskNames, desksHelp } from './desks.ts'
 import { exitCodes, Failure } from './failure.ts'
+import type { ImportPlanOptions, ImportStatusOptions } from './import.ts'
 import type { UpOptions } from './up.ts'
-import { parseNamespace, parsePath } from './values.ts'
+import { listOf, onCluster, parseNamespace, parsePath, path } from './values.ts'
+import { vcentersAbout, vcentersFlag } from './vcenters.ts'
+import type { VMOptions, VMVerb } from './vm.ts'
+import { addVSphereCommands } from './vsphere-commands.ts'
 
 const program = new Command('mooring')
   .description('IP addresses for machines and virtual machines on Kubernetes.')
@@ -33,6 +47,20 @@ program
   )
   .option('--audit <file>', 'write a JSON line for each request to this file, or to stdout for -')
   .option('--desks <list>', `which desks to run: ${desksHelp}; or none for the API server alone`, deskNames.join(','))
+  .addOption(new Option('--vm-ipam <mode>', vmIPAMAbout).choices(vmIPAMModes).default(defaultNetworkRules.vmIPAM))
+  .addOption(new Option('--udn <mode>', udnAbout).choices(udnModes).default(defaultNetworkRules.udn))
+  .option('--open-networks', openNetworksAbout, false)
+  .option(
+    '--default-network-namespace <namespace>',
+    defaultNetworkNamespaceAbout,
+    defaultNetworkRules.defaultNetworkNamespace,
+  )
+  .addOption(new Option('--machine-mode <mode>', machineModeAbout).choices(machineModes).default(defaultMachineMode))
+  .option(vcentersFlag, vcentersAbout)
+  .option(
+    '--playground <extent>',
+    'stand-ins for what this machine does not have: all (KubeVirt and nodes), node (nodes, beside your KubeVirt) or none (default: all if the vm desk is on)',
+  )
   .action(async (options: UpOptions) => {
     // Commands are loaded when they run: help and mistakes are answered at once.
     const { up } = await import('./up.ts')
@@ -88,6 +116,98 @@ program
   })
 
 program
+  .command('definitions')
+  .description(
+    'print definitions of kinds that a desk needs, for a cluster that has none: pipe it into kubectl create -f -',
+  )
+  .argument('<desks>', 'of which desks, such as vm')
+  .action(async (desks: string) => {
+    const { printDefinitions } = await import('./print-definitions.ts')
+    printDefinitions(desks, text => console.log(text))
+  })
+
+const vmCommand = program
+  .command('vm')
+  .description('see, start, stop, restart, migrate and delete virtual machines of KubeVirt')
+
+onCluster(vmCommand.command('list').description('virtual machines, where they run, and their addresses'))
+  .option('-A, --all-namespaces', 'of every namespace', false)
+  .action(async (options: VMOptions) => {
+    const { vmList } = await import('./vm.ts')
+    await vmList(options, text => console.log(text))
+  })
+
+const vmVerbs: Readonly<Record<VMVerb, string>> = {
+  start: 'let it run',
+  stop: 'end its process; its addresses stay',
+  restart: 'end its process and start it again',
+  migrate: 'move it to another node while it runs',
+  delete: 'delete it, and give its addresses back',
+}
+
+for (const verb of Object.keys(vmVerbs) as VMVerb[]) {
+  onCluster(vmCommand.command(verb).description(vmVerbs[verb]))
+    .argument('<name>', 'of the VirtualMachine')
+    .option('--wait', 'until it is so, for five minutes at most', false)
+    .action(async (name: string, options: VMOptions) => {
+      const { vm } = await import('./vm.ts')
+      await vm(verb, name, options, text => console.log(text))
+    })
+}
+
+const importCommand = program
+  .command('import')
+  .description('take in virtual machines of other platforms with their MACs, addresses and gateways')
+
+onCluster(
+  importCommand.command('plan').description('what becomes of each machine, and what is in the way; nothing is made'),
+)
+  .argument('[file...]', 'what was exported from the other platform')
+  .option('--vcenter <url>', 'read the machines of this vCenter or ESXi host: https://vcenter.example')
+  .option('--vcenter-user <name>', 'who reads it')
+  .addOption(path('--vcenter-password-file <file>', 'where the password of that user is'))
+  .addOption(path('--vcenter-ca <file>', 'the authority that signed its certificate (default: those that Node knows)'))
+  .option('--vcenter-thumbprint <sha256>', 'of its certificate, which is then trusted without an authority')
+  .option(
+    '--from <kind>',
+    'what the files are: rvtools, govc, vmx, ovf, openstack, hyperv or proxmox (default: by name)',
+  )
+  .addOption(
+    listOf(
+      '--map <network=target>',
+      'where cards on this network of the source go, or the card with this MAC: cudn:NAME, NAMESPACE/NAME or ignored',
+    ),
+  )
+  .addOption(listOf('--address <mac=ips>', 'the addresses that the card with this MAC is to have, with commas'))
+  .addOption(listOf('--subnet <network=cidr>', 'subnet and gateway of a network of the source: 10.0.0.0/24,10.0.0.1'))
+  .addOption(listOf('--name <machine=name>', 'the name of the VirtualMachine of a machine'))
+  .addOption(listOf('--skip <machine>', 'a machine to leave out'))
+  .option('--source-will-be-off', 'a MAC that is in use elsewhere is a warning: the two never run at once', false)
+  .option('--new-macs', 'a card without a MAC may get a new one', false)
+  .addOption(listOf('--without <part>', 'what the cluster lacks: ipam-extensions or preconfigured-addresses'))
+  .option(
+    '--default-network-namespace <namespace>',
+    'where the NetworkAttachmentDefinition default is, for a cluster without ipam-extensions',
+    'ovn-kubernetes',
+  )
+  .option('--offline', 'go by the files alone, and compare with no cluster', false)
+  .option('-o, --output <form>', 'table, json or yaml', 'table')
+  .addOption(path('--out <dir>', 'where to write what has to be made, for kubectl apply -f'))
+  .action(async (files: string[], options: ImportPlanOptions) => {
+    const { importPlan } = await import('./import.ts')
+    process.exitCode = await importPlan(files, options, text => console.log(text))
+  })
+
+onCluster(importCommand.command('status').description('whether imported machines have what they had, and why not'))
+  .option('-o, --output <form>', 'table, json or yaml', 'table')
+  .action(async (options: ImportStatusOptions) => {
+    const { importStatus } = await import('./import.ts')
+    process.exitCode = await importStatus(options, text => console.log(text))
+  })
+
+addVSphereCommands(program.command('vsphere').description('machines of OpenShift on vSphere with fixed addresses'))
+
+program
   .command('backup')
   .description('write a copy of all data and certificates, also while Mooring runs')
   .argument('<directory>', 'where to write it; must be absent or empty', text =>
@@ -113,12 +233,6 @@ program
     console.log(`${keys} objects restored to ${data}; clients that knew the old data will list anew`)
   })
 
-/** A flag that names a file or a directory. */
-function path(flag: string, about: string): Option {
-  const [name = flag] = flag.split(' ')
-  return new Option(flag, about).argParser(text => parsePath(name, text))
-}
-
 function groupAccess(): Option {
   const about = 'take a data directory that is open to its group, as a volume with an fsGroup is'
   return new Option('--allow-group-access', about).default(false)
@@ -143,8 +257,12 @@ function untilSignal<T extends { stop(): Promise<void> }>(
     stopping.abort(stopped)
     starting.then(running => running.stop()).then(() => process.exit(0), report)
   }
-  process.once('SIGTERM', stop)
-  process.once('SIGINT', stop)
+  const signals = ['SIGTERM', 'SIGINT'] as const
+  for (const signal of signals) process.once(signal, stop)
+  // What did not start has nothing to stop.
+  starting.catch(() => {
+    for (const signal of signals) process.off(signal, stop)
+  })
   return starting
 }
 
@@ -159,6 +277,7 @@ function report(error: unknown): never {
   process.exit(exitCodes.internal)
 }
 
-export async function runProgram(): Promise<void> {
-  await program.parseAsync().catch(report)
+/** `args` are those after the name of the program. */
+export async function runProgram(args: readonly string[]): Promise<void> {
+  await program.parseAsync(args, { from: 'user' }).catch(report)
 }

@@ -3,7 +3,7 @@ import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { holds, pools } from '../controllers/office/kinds.ts'
 import { ApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
-import type { Kind } from '../kube/object.ts'
+import { defineKind, type Kind, type KubeObject } from '../kube/object.ts'
 import { createLog } from '../telemetry/log.ts'
 import type { SinglePermission } from './permissions.ts'
 import { StartUpChecks } from './start-up-checks.ts'
@@ -34,10 +34,19 @@ const widget: SinglePermission = {
   without: 'no widget is seen',
 }
 
+const ofExample = (plural: string, kind: string) =>
+  defineKind<KubeObject>({ group: 'example.org', versions: ['v1'], plural, kind, namespaced: true })
+const buoys = ofExample('buoys', 'Buoy')
+const rafts = ofExample('rafts', 'Raft')
+
 function aCluster() {
   const clock = new VirtualClock()
   const allowed = new Set(['patch holds', 'create events', 'get widgets'])
-  const served = new Map<string, string[]>([['holds', ['v1alpha1']]])
+  const served = new Map<string, string[]>([
+    ['holds', ['v1alpha1']],
+    ['buoys', ['v1']],
+    ['rafts', ['v1']],
+  ])
   const cluster = { isAway: false, questions: 0 }
   const lines: { level: string; msg: string; [field: string]: unknown }[] = []
   const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
@@ -56,6 +65,8 @@ function aCluster() {
     kinds: [
       { of: 'office', kind: holds, isNeeded: true, comesWith: 'us' },
       ...(pool === undefined ? [] : [{ of: 'office', kind: pool, isNeeded: false, comesWith: 'us' }]),
+      { of: 'toy', kind: buoys, isNeeded: true, comesWith: 'the harbour' },
+      { of: 'other', kind: rafts, isNeeded: true, comesWith: 'the river', definition: 'crd/rafts.yaml' },
     ],
     permissions: [patch, event, widget],
   })
@@ -111,6 +122,18 @@ describe('checks at the start', () => {
     expect(hasPassed).toBe(true)
   })
 
+  test('name the command that installs a kind of which we have a definition, unless another version of it is there', async () => {
+    const { checks, served, clock } = aCluster()
+    served.delete('rafts')
+    await settle()
+    const missing = 'rafts.example.org is not installed: it comes with the river'
+    const command = 'mooring definitions other | kubectl create -f -'
+    expect(checks.reasons('other')).toEqual([`${missing}; elsewhere, install it: ${command}`])
+    served.set('rafts', ['v0'])
+    await clock.advance(10_000)
+    expect(checks.reasons('other')).toEqual(['rafts.example.org is served as v0 only: it comes with the river'])
+  })
+
   test('a permission that is not needed is logged as an error, and does not hold anything up', async () => {
     const { checks, lines, allowed } = aCluster()
     allowed.delete('create events')
@@ -129,6 +152,47 @@ describe('checks at the start', () => {
     expect(checks.reasons('toy')).toEqual(['may not get widgets.example.org: without it, no widget is seen'])
     await checks.passed(['toy', 'office'], new AbortController().signal)
     expect(lines).toContainEqual(expect.objectContaining({ level: 'error', desk: 'toy', verb: 'get' }))
+  })
+
+  test('a kind of a desk that is not installed is no error: the product that brings it may come later', async () => {
+    const { checks, lines, served, clock } = aCluster()
+    served.delete('buoys')
+    await settle()
+    expect(checks.reasons('toy')).toEqual(['buoys.example.org is not installed: it comes with the harbour'])
+    expect(checks.faults('toy')).toEqual([])
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([])
+    served.set('buoys', ['v2'])
+    await clock.advance(5_000)
+    expect(checks.faults('toy')).toEqual(['buoys.example.org is served as v2 only: it comes with the harbour'])
+  })
+
+  test('a kind of the office that is not installed is one: it comes with Mooring itself', async () => {
+    const { checks, lines, served } = aCluster()
+    served.delete('holds')
+    await settle()
+    expect(checks.faults('office')).toEqual(['holds.mooring.dev is not installed: it comes with us'])
+    expect(lines).toContainEqual(expect.objectContaining({ level: 'error', kind: 'holds.mooring.dev' }))
+  })
+
+  test.each([
+    ['one desk can work, whatever the other lacks', { kinds: [], permission: 'get widgets' }, true],
+    ['no kind of any desk is installed', { kinds: ['buoys', 'rafts'], permission: '' }, true],
+    [
+      'one desk has a fault, and the kinds of the other are not installed',
+      { kinds: ['rafts'], permission: 'get widgets' },
+      false,
+    ],
+  ])('a process in which %s: does it stand for election?', async (_, { kinds, permission }, isStanding) => {
+    const { checks, served, allowed } = aCluster()
+    for (const plural of kinds) served.delete(plural)
+    allowed.delete(permission)
+    await settle()
+    let stands = false
+    void checks.oneOrNoFault(['toy', 'other'], new AbortController().signal).then(() => {
+      stands = true
+    })
+    await settle()
+    expect(stands).toBe(isStanding)
   })
 
   test('wait for a server that is away, and forget nothing when it goes away later', async () => {

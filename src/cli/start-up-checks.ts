@@ -1,7 +1,7 @@
 // Is everything there that each part of the controller needs: kinds, and permissions? Asked before its first pass and until
 // nothing is missing; each thing that is missing is logged once, with what to do about it, and once more when it is available.
-// A desk that lacks something it needs waits; the others work. A process in which every desk has a fault does not stand for
-// election.
+// A desk that lacks something it needs waits; the others work. A process in which no desk can work, because one of them has a
+// fault, does not stand for election.
 
 import type { UsedKind } from '../controllers/component.ts'
 import { isApiError } from '../kube/api-error.ts'
@@ -37,7 +37,7 @@ export interface Lack {
   readonly sentence: string
   readonly fields: Readonly<Record<string, unknown>>
   readonly isNeeded: boolean
-  /** False for a kind that is not installed: the product that brings it may come later. */
+  /** False for a kind of a desk that is not installed: the product that brings it may come later. */
   readonly isFault: boolean
   /** As it stands in `/readyz`. */
   readonly reason: string
@@ -83,9 +83,11 @@ export class StartUpChecks {
     }
   }
 
-  /** Resolves when one of these parts has no fault; rejects when the signal is aborted before. */
-  async oneWithoutFault(parts: readonly string[], signal: AbortSignal): Promise<void> {
-    while (parts.every(part => this.faults(part).length > 0)) await this.#changed.until(false, signal)
+  /** Resolves when one of these parts can work, or none has a fault; rejects when the signal is aborted before. */
+  async oneOrNoFault(parts: readonly string[], signal: AbortSignal): Promise<void> {
+    const noneCanWork = () => parts.every(part => this.reasons(part).length > 0)
+    const isOneAtFault = () => parts.some(part => this.faults(part).length > 0)
+    while (noneCanWork() && isOneAtFault()) await this.#changed.until(false, signal)
   }
 
   /** Looks again and again until the signal is aborted. */
@@ -105,11 +107,13 @@ export class StartUpChecks {
     }
   }
 
-  async #lookForKind({ of, kind, isNeeded, comesWith }: WantedKind): Promise<Lack | undefined> {
+  async #lookForKind({ of, kind, isNeeded, comesWith, definition }: WantedKind): Promise<Lack | undefined> {
     const served = await this.#options.served(kind)
     if (kind.versions.some(version => served.includes(version))) return undefined
     const name = nameOfKind(kind)
-    const what = served.length === 0 ? 'is not installed' : `is served as ${served.join(', ')} only`
+    const isAbsent = served.length === 0
+    const what = isAbsent ? 'is not installed' : `is served as ${served.join(', ')} only`
+    const ours = isAbsent && definition !== undefined ? `; elsewhere, install it: ${installing(of)}` : ''
     return {
       of,
       key: `kind ${name} for ${of}`,
@@ -118,12 +122,12 @@ export class StartUpChecks {
         desk: of,
         kind: name,
         wanted: kind.versions.join(' or '),
-        ...(served.length > 0 && { served: served.join(', ') }),
-        advice: `It comes with ${comesWith}.`,
+        ...(!isAbsent && { served: served.join(', ') }),
+        advice: `It comes with ${comesWith}${ours}.`,
       },
       isNeeded,
-      isFault: served.length > 0,
-      reason: `${name} ${what}: it comes with ${comesWith}`,
+      isFault: !isAbsent || of === 'office',
+      reason: `${name} ${what}: it comes with ${comesWith}${ours}`,
     }
   }
 
@@ -165,10 +169,10 @@ export class StartUpChecks {
     if (!isAnswered && this.#lacks?.length === 0) return
     const before = new Map((this.#lacks ?? []).map(lack => [lack.key, lack]))
     const now = new Set(lacks.map(({ key }) => key))
-    for (const { key, sentence, fields, isNeeded } of lacks) {
+    for (const { key, sentence, fields, isNeeded, isFault } of lacks) {
       if (before.has(key)) continue
-      // Optional kind: info. Missing permission: error.
-      if (isNeeded || key.startsWith('permission ')) log.error(sentence, fields)
+      // Optional kind, or one of a product that may come later: info. Missing permission: error.
+      if ((isNeeded && isFault) || key.startsWith('permission ')) log.error(sentence, fields)
       else log.info(sentence, fields)
     }
     for (const [key, { fields }] of before) {
@@ -181,6 +185,9 @@ export class StartUpChecks {
       log.info('every kind and permission that is needed is there')
   }
 }
+
+/** `create` and not `apply`: a definition that has come meanwhile is not overwritten. */
+const installing = (desk: string): string => `mooring definitions ${desk} | kubectl create -f -`
 
 interface SelfReview extends KubeObject {
   readonly spec: object

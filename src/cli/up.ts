@@ -8,8 +8,17 @@ import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
 import { createListener } from '../apiserver/edge/listener.ts'
 import { createAPIServer } from '../apiserver/server.ts'
 import { badRequest, StatusError } from '../apiserver/status.ts'
+import {
+  defaultNetworkRules,
+  type NetworkRules,
+  type UDNMode,
+  type VMIPAMMode,
+} from '../controllers/office/networks.ts'
+import type { MachineMode } from '../controllers/office/office.ts'
 import { NotPrivateError, writePrivate } from '../files/private.ts'
 import { certificateCheckMs } from '../limits.ts'
+import { startPlayground } from '../playground/playground.ts'
+import { realClock } from '../runtime/clock.ts'
 import type { Domain } from '../runtime/domain.ts'
 import type { Store } from '../store/store.ts'
 import { createLog, type Level, type Log } from '../telemetry/log.ts'
@@ -19,13 +28,16 @@ import { type AuditTrail, keepAuditTrail, openAuditTarget } from './audit.ts'
 import { backupPath, writeBackup } from './backup.ts'
 import { parseDesks } from './desks.ts'
 import { makeDirectory, refuseOpen } from './directory.ts'
-import { startEmbeddedDesks, withdrawWebhooks } from './embedded-desks.ts'
+import { connect, startEmbeddedDesks, withdrawWebhooks } from './embedded-desks.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { type HostPort, isLoopback, isSamePort, parseHostPort } from './host-port.ts'
+import { keepKubeVirtDefinitions } from './kubevirt-definitions.ts'
 import { bind, type PageRequest, type Pages, servePages } from './listen.ts'
 import { notDurable, openData } from './open-data.ts'
 import { healthPage, readinessOf } from './readiness.ts'
 import { renew } from './renewal.ts'
+import { parseNamespace } from './values.ts'
+import { parseVCenters } from './vcenters.ts'
 import { createWebhookClient } from './webhook-client.ts'
 
 export interface UpOptions {
@@ -36,6 +48,14 @@ export interface UpOptions {
   readonly insecureDashboard?: boolean
   readonly allowGroupAccess?: boolean
   readonly desks: string
+  readonly vmIpam?: VMIPAMMode
+  readonly udn?: UDNMode
+  readonly openNetworks?: boolean
+  readonly defaultNetworkNamespace?: string
+  readonly machineMode?: MachineMode
+  readonly vcenters?: string
+  /** `all`, `node` or `none`; by default all if the vm desk is on. */
+  readonly playground?: string
   /** Seconds. */
   readonly history: string
   readonly logLevel: Level
@@ -60,6 +80,9 @@ export async function up(
   const dashboard = parseHostPort('--dashboard', options.dashboard)
   refusePorts(listen, dashboard, options)
   const on = parseDesks(options.desks, { isNoneAllowed: true })
+  const networkRules = networkRulesOf(options)
+  const vcenters = parseVCenters(options.vcenters ?? '')
+  const extent = playgroundOf(options, on)
   const historyMs = parseHistory(options.history)
   const data = resolve(options.data)
   const kubeconfig = resolve(options.kubeconfig ?? join(data, 'kubeconfig'))
@@ -86,6 +109,7 @@ export async function up(
     const certificates = keepPKI(data, listen)
     if (store.revision > 0) tellMade(data, certificates.made, log)
     let address = ''
+    const controllers: (() => number)[] = []
     const server = createAPIServer({
       store,
       certificates,
@@ -96,6 +120,7 @@ export async function up(
       metrics,
       onAudit: audit?.record,
       webhookClient: createWebhookClient(certificates, () => new Date()),
+      ownWork: () => controllers.reduce((sum, backlogOf) => sum + backlogOf(), 0),
       actions: {
         [backupPath]: body => orderBackup(store, data, body.target),
       },
@@ -117,13 +142,38 @@ export async function up(
     address = `${urlHost(listen.host)}:${bound.port}`
     await server.start()
     signal.throwIfAborted()
+    const connectAs = (as?: string) => connect(server.handler, certificates, as === undefined ? {} : { as })
+    if (extent === 'all') {
+      // Before the desks: one whose kinds are missing looks for them again only seconds later.
+      const kept = await keepKubeVirtDefinitions(playgroundParts(connectAs(), log))
+      undo.push(() => kept.stop())
+      signal.throwIfAborted()
+    }
     const desks =
       on.length === 0
         ? undefined
-        : await startEmbeddedDesks({ handler: server.handler, certificates, on, log, metrics })
+        : await startEmbeddedDesks({
+            handler: server.handler,
+            certificates,
+            on,
+            networkRules,
+            machineMode: options.machineMode,
+            vcenters,
+            log,
+            metrics,
+          })
     if (desks === undefined) await withdrawWebhooks(server.handler, certificates)
-    else undo.push(() => desks.stop())
+    else {
+      undo.push(() => desks.stop())
+      controllers.push(...desks.domains.map(domain => () => domain.backlog))
+    }
     signal.throwIfAborted()
+    if (extent !== 'none') {
+      const playground = await openPlayground(extent, connectAs, log)
+      undo.push(() => playground.stop())
+      controllers.push(() => playground.backlog())
+      signal.throwIfAborted()
+    }
     const page = await serveDashboard(dashboard, metrics, desks?.domains ?? [], () => desks?.problems() ?? [])
     undo.push(() => page.stop())
     const reload = () => {
@@ -144,6 +194,7 @@ export async function up(
     print(`metrics      ${plain}/metrics`)
     print(`data         ${data}`)
     print(`kubeconfig   ${kubeconfig}`)
+    if (extent !== 'none') print(`playground   ${standIns[extent]}`)
     // What holds up the deletion of a kind is ended through the API, which is served already.
     for (const problem of desks?.problems() ?? []) print(`not ready    ${problem}`)
     const ready = () => print('mooring is ready')
@@ -154,6 +205,37 @@ export async function up(
     await stopAll(undo)
     throw state.unwritten === undefined ? error : notDurable(data, state.unwritten)
   }
+}
+
+type Extent = 'all' | 'node' | 'none'
+
+const standIns = {
+  all: '(stand-in) of KubeVirt and of three nodes: virtual machines come to life, nothing runs',
+  node: '(stand-in) of three nodes, beside your KubeVirt: nothing runs',
+} as const
+
+function playgroundOf({ playground }: UpOptions, on: readonly string[]): Extent {
+  if (playground === undefined) return on.includes('vm') ? 'all' : 'none'
+  if (playground === 'all' || playground === 'node' || playground === 'none') return playground
+  const what = `--playground does not know ${JSON.stringify(playground)}`
+  throw new Failure(exitCodes.usage, what, 'It takes one of: all, node, none.')
+}
+
+const kubevirtHandler = 'system:serviceaccount:kubevirt:kubevirt-handler'
+
+/** It knows the server through its API alone, and is started here and nowhere else: a cluster has nodes of its own. */
+function openPlayground(
+  extent: 'all' | 'node',
+  connectAs: (user?: string) => ReturnType<typeof connect>,
+  log: Log,
+): ReturnType<typeof startPlayground> {
+  // KubeVirt's webhooks drop what users other than its own write into the status of an instance.
+  const handler = extent === 'node' ? { handler: connectAs(kubevirtHandler).client } : {}
+  return startPlayground({ ...playgroundParts(connectAs(), log), ...handler }, extent)
+}
+
+function playgroundParts({ client, discovery }: ReturnType<typeof connect>, log: Log) {
+  return { client, discovery, clock: realClock, random: Math.random, log }
 }
 
 function endUnwritten(data: string, error: unknown): never {
@@ -269,4 +351,16 @@ function parseHistory(text: string): number {
 
 function urlHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host
+}
+
+function networkRulesOf({ vmIpam, udn, openNetworks, defaultNetworkNamespace: namespace }: UpOptions): NetworkRules {
+  return {
+    vmIPAM: vmIpam ?? defaultNetworkRules.vmIPAM,
+    udn: udn ?? defaultNetworkRules.udn,
+    openNetworks: openNetworks ?? defaultNetworkRules.openNetworks,
+    defaultNetworkNamespace: parseNamespace(
+      '--default-network-namespace',
+      namespace ?? defaultNetworkRules.defaultNetworkNamespace,
+    ),
+  }
 }

@@ -19,9 +19,11 @@ import type { Metrics } from '../telemetry/metrics.ts'
 import type { Component } from './component.ts'
 import type { Desk } from './desk.ts'
 import { officeComponent } from './office/component.ts'
-import { openOffice } from './office/office.ts'
+import type { NetworkRules } from './office/networks.ts'
+import { type MachineMode, openOffice } from './office/office.ts'
 import { poolFacts } from './office/pool-facts.ts'
 import { everything, type Scope } from './office/scope.ts'
+import type { VCenters } from './office/vcenters.ts'
 
 export interface AssembleOptions {
   readonly client: Client
@@ -38,6 +40,12 @@ export interface AssembleOptions {
   readonly metrics?: Metrics | undefined
   /** Everything by default. */
   readonly scope?: Scope
+  /** As the flags have them by default. */
+  readonly networkRules?: NetworkRules | undefined
+  /** As the flag has it by default. */
+  readonly machineMode?: MachineMode | undefined
+  /** None by default. */
+  readonly vcenters?: VCenters | undefined
   /** What the passes of every desk wait for, besides complete caches: to be the leader. */
   readonly admitted?: (signal: AbortSignal) => Promise<void>
   /** What the passes of one component wait for: its kinds and permissions. */
@@ -89,6 +97,9 @@ export function assemble(options: AssembleOptions): Assembled {
     domain: ofOffice,
     scope,
     metrics,
+    networkRules: options.networkRules,
+    machineMode: options.machineMode,
+    vcenters: options.vcenters,
     isFrozen,
   })
   const webhookSets: WebhookSet[] = [

@@ -17,6 +17,11 @@ export interface Component {
   readonly conversions: readonly Conversion[]
   /** Definitions that it brings to a server that has none: folders or files of `config/crd`, or the objects themselves. */
   readonly definitions: readonly (string | object)[]
+  /**
+   * Definitions of kinds that other products bring, of which Mooring reads a part: folders of `config/crd`. `mooring up` brings them
+   * to a server that has none; an installation in a cluster does not, and another product's own is never overwritten.
+   */
+  readonly standIns?: readonly string[]
 }
 
 export interface UsedKind {
@@ -25,6 +30,11 @@ export interface UsedKind {
   readonly comesWith: string
   /** Nothing of the component works without it. */
   readonly isNeeded: boolean
+  /**
+   * Our definition of it, a file of `config`, for clusters into which no other product brings one. `mooring definitions` prints it, and the
+   * user decides: an installation does not bring it by itself.
+   */
+  readonly definition?: string
   /** What users do with it: the roles for users are made from this. Absent where users have no business with it by Mooring. */
   readonly usedAs?: 'claim' | 'report' | 'pool' | 'hold'
 }

@@ -296,7 +296,7 @@ function groupText(group: number): string {
 }
 
 /** One of the eight 16-bit groups of an IPv6 address. */
-export function groupAt(ip: IP, index: number): number {
+function groupAt(ip: IP, index: number): number {
   const word = index < 4 ? (index < 2 ? ip.w0 : ip.w1) : index < 6 ? ip.w2 : ip.w3
   return (index & 1) === 0 ? word >>> 16 : word & 0xffff
 }

@@ -5,15 +5,17 @@
 // "-", which DNS-1123 forbids. A MAC address is `mac-0a-58-c0-a8-01-05`. The part for the address has no dot, so a scope
 // may follow behind the first dot, whatever dots it has itself.
 
-import { groupAt, type IP } from './address.ts'
+import type { IP } from './address.ts'
 import type { MACText } from './mac.ts'
 import { quoteText } from './malformed.ts'
 
 /** A DNS-1123 label of at most 43 characters. */
 export function toObjectName(ip: IP): string {
-  if (ip.family === 6) return `ip6-${[0, 1, 2, 3, 4, 5, 6, 7].map(index => groupAt(ip, index).toString(16)).join('-')}`
+  if (ip.family === 6) return `ip6-${groupsOf(ip.w0)}-${groupsOf(ip.w1)}-${groupsOf(ip.w2)}-${groupsOf(ip.w3)}`
   return `ip-${ip.w3 >>> 24}-${(ip.w3 >>> 16) & 255}-${(ip.w3 >>> 8) & 255}-${ip.w3 & 255}`
 }
+
+const groupsOf = (word: number): string => `${(word >>> 16).toString(16)}-${(word & 0xffff).toString(16)}`
 
 /** A DNS-1123 label of 21 characters. */
 export const toMACObjectName = (mac: MACText): string => `mac-${mac.replaceAll(':', '-')}`

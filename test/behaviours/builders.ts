@@ -168,3 +168,36 @@ export const aCluster = (): ClusterDraft =>
     metadata: { name: nextName('cluster') },
     spec: {},
   })
+
+export interface AttachmentDraft extends Draft {
+  in(namespace: string): AttachmentDraft
+  offeredTo(namespaces: string): AttachmentDraft
+}
+
+function attachmentDraft(object: Body): AttachmentDraft {
+  const next = (parts: { spec?: object; metadata?: object }) => attachmentDraft(change(object, parts))
+  return {
+    object,
+    in: namespace => next({ metadata: { namespace } }),
+    offeredTo: namespaces => next(annotated(object, { 'mooring.dev/allowed-namespaces': namespaces })),
+  }
+}
+
+/** A NetworkAttachmentDefinition; a config that is no text becomes JSON. */
+export const anAttachment = (config: object | string): AttachmentDraft =>
+  attachmentDraft({
+    apiVersion: 'k8s.cni.cncf.io/v1',
+    kind: 'NetworkAttachmentDefinition',
+    metadata: { name: nextName('net') },
+    spec: { config: typeof config === 'string' ? config : JSON.stringify(config) },
+  })
+
+/** The config of a layer2 network of OVN-Kubernetes. */
+export const layer2 = (name: string, more: object = {}): object => ({
+  cniVersion: '1.1.0',
+  type: 'ovn-k8s-cni-overlay',
+  name,
+  topology: 'layer2',
+  subnets: '10.0.1.0/24',
+  ...more,
+})

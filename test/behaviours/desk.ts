@@ -5,6 +5,9 @@ import type { WebhookSet } from '../../src/admission/webhook.ts'
 import { type Assembled, assemble } from '../../src/controllers/assemble.ts'
 import type { Desk } from '../../src/controllers/desk.ts'
 import { desks as table } from '../../src/controllers/desks.ts'
+import type { NetworkRules } from '../../src/controllers/office/networks.ts'
+import type { MachineMode } from '../../src/controllers/office/office.ts'
+import type { VCenters } from '../../src/controllers/office/vcenters.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
 import { speak } from '../../src/kube/speak.ts'
 import { type Wire, WireError, type WireRequest, type WireResponse } from '../../src/kube/wire.ts'
@@ -62,9 +65,17 @@ interface Life {
 export interface DesksUnderTest {
   readonly desks?: readonly Desk[]
   readonly on?: readonly string[]
+  /** As its flags say; their defaults unless said. */
+  readonly networkRules?: NetworkRules
+  readonly machineMode?: MachineMode
+  readonly vcenters?: VCenters
 }
 
-export function aDesk(wire: Wire, clock: Clock, { desks = table, on }: DesksUnderTest = {}): DeskUnderTest {
+export function aDesk(
+  wire: Wire,
+  clock: Clock,
+  { desks = table, on, networkRules, machineMode, vcenters }: DesksUnderTest = {},
+): DeskUnderTest {
   const writes: string[] = []
   const diary: Line[] = []
   let metrics = createMetrics()
@@ -159,6 +170,9 @@ export function aDesk(wire: Wire, clock: Clock, { desks = table, on }: DesksUnde
         ...{ client, discovery, clock, random, log, metrics, instance: 'test', isFrozen: true },
         desks,
         on: on ?? desks.map(({ name }) => name),
+        networkRules,
+        machineMode,
+        vcenters,
       })
       webhookSets = assembled.webhookSets
       life = { assembled, cut }

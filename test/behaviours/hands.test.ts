@@ -330,6 +330,19 @@ describe('A claim in use', () => {
     await world.eventually(async () => expect(await holdsOf(world, pool)).toHaveLength(1))
   })
 
+  test('whose name is taken at once by a claim that asks for its very address leaves it that one', async () => {
+    const world = await aWorld()
+    const pool = await world.create(aPool())
+    const claim = aClaim().on(pool)
+    await aServedClaim(world, claim, '10.0.1.1')
+    await world.desk.stop()
+    await world.delete(claim)
+    await world.patch(claim, { metadata: { finalizers: null } })
+    await world.create(claim.asking('10.0.1.1'))
+    await world.anotherDesk()
+    await isServed(world, claim, '10.0.1.1')
+  })
+
   test('that is deleted and made again under its name is a new claim', async () => {
     const world = await aWorld()
     const pool = await world.create(aPool())

@@ -2,12 +2,23 @@
 
 import { definitionKind } from '../../scripts/real/kinds.ts'
 import { claims, clusters, reports } from '../../src/controllers/capi/kinds.ts'
-import { holds, macHolds, namespaces, pools } from '../../src/controllers/office/kinds.ts'
+import { userDefinedNetworks } from '../../src/controllers/import/kinds.ts'
+import { machines } from '../../src/controllers/machine/kinds.ts'
+import {
+  attachments,
+  clusterUserDefinedNetworks,
+  holds,
+  ipPools,
+  macHolds,
+  namespaces,
+  pools,
+} from '../../src/controllers/office/kinds.ts'
+import { ipamClaims, pods, virtualMachineInstances, virtualMachines } from '../../src/controllers/vm/kinds.ts'
 import { events } from '../../src/kube/events.ts'
 import { defineKind, type Kind, type KubeObject } from '../../src/kube/object.ts'
 import { berths, networks } from '../toy-desk/kinds.ts'
 
-export { claims, clusters, events, holds, macHolds, pools, reports }
+export { attachments, claims, clusters, events, holds, macHolds, machines, pools, reports }
 
 const rbac = (kind: string) =>
   defineKind<KubeObject>({
@@ -18,20 +29,60 @@ const rbac = (kind: string) =>
     namespaced: true,
   })
 
-const ofOffice = [holds, macHolds, namespaces, events, definitionKind, ...pools]
+const registration = (type: 'Validating' | 'Mutating') =>
+  defineKind<KubeObject>({
+    group: 'admissionregistration.k8s.io',
+    versions: ['v1'],
+    plural: `${type.toLowerCase()}webhookconfigurations`,
+    kind: `${type}WebhookConfiguration`,
+    namespaced: false,
+  })
+
+const machineKind = (kind: string, version: string) =>
+  defineKind<KubeObject>({
+    group: 'machine.openshift.io',
+    versions: [version],
+    plural: `${kind.toLowerCase()}s`,
+    kind,
+    namespaced: true,
+  })
+
+const ofOffice = [
+  holds,
+  macHolds,
+  namespaces,
+  attachments,
+  clusterUserDefinedNetworks,
+  userDefinedNetworks,
+  ipPools,
+  events,
+  definitionKind,
+  ...pools,
+]
 const known: readonly Kind[] = [
   claims,
   reports,
   clusters,
   berths,
   networks,
+  ipamClaims,
+  virtualMachines,
+  virtualMachineInstances,
+  pods,
+  machines,
+  machineKind('MachineSet', 'v1beta1'),
+  machineKind('ControlPlaneMachineSet', 'v1'),
   rbac('Role'),
   rbac('RoleBinding'),
+  registration('Validating'),
+  registration('Mutating'),
   ...ofOffice,
 ]
 
-export function kindOf({ kind }: KubeObject): Kind {
-  const found = known.find(one => one.kind === kind)
+/** Several groups have a kind IPPool. */
+export function kindOf({ kind, apiVersion = '' }: KubeObject): Kind {
+  const named = known.filter(one => one.kind === kind)
+  const found = named.find(({ group }) => apiVersion.startsWith(`${group}/`)) ?? named[0]
   if (found === undefined) throw new Error(`no behaviour speaks of ${kind}`)
   return found
 }

@@ -1,7 +1,8 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { toMutatingConfiguration, toValidatingConfiguration } from '../../src/admission/registration.ts'
 import { aClaim, aCluster, anAddressPool, aPool } from './builders.ts'
 import { addressOf, aServedClaim, isGone, isServed, reportIsGone, saysWhy } from './promises.ts'
-import { aWorld, isInProcess, type Stored, type World } from './world.ts'
+import { aWorld, isInProcess, type Stored, type Thing, type World } from './world.ts'
 
 const deleteForMove = 'clusterctl.cluster.x-k8s.io/delete-for-move'
 
@@ -160,6 +161,41 @@ describe.each([
     await world.always(async () => expect(await world.get(listed)).toBeDefined(), 1_000)
     expect(await addressOf(world, claim)).toBe('10.0.1.1')
     await world.delete(claim)
+    await isGone(world, listed)
+  })
+})
+
+describe.each([
+  ['An InClusterIPPool', aPool, 'inclusterippools'],
+  ['An AddressPool', anAddressPool, 'addresspools'],
+] as const)('%s that moves while no webhook is answered', (_, pool, resource) => {
+  /** As in a cluster whose replicas are all away, for this kind and namespace. */
+  async function noneAnswers(world: World): Promise<void> {
+    const webhooks = world.desk.webhookSets().flatMap(set => set.webhooks)
+    const address = { kind: 'url', base: 'https://127.0.0.1:1', caBundle: '' } as const
+    const options = { address, namePrefix: `${world.home}-${resource}-` }
+    const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': world.home } }
+    for (const made of [toValidatingConfiguration(webhooks, options), toMutatingConfiguration(webhooks, options)]) {
+      const ours = made.webhooks.filter(({ rules }) => rules.some(({ resources }) => resources.includes(resource)))
+      const stored = await world.create({
+        ...made,
+        webhooks: ours.map(one => ({ ...one, namespaceSelector })),
+      } as Thing)
+      onTestFinished(() => world.delete(stored))
+    }
+  }
+
+  test('is marked, deleted and gone, and is not changed otherwise', async () => {
+    const world = await aWorld()
+    const listed = await world.create(pool())
+    await world.heard(listed)
+    await noneAnswers(world)
+    await world.desk.stop()
+    const isUnanswered = /failed calling webhook/
+    const changed = () => world.patch(listed, { spec: { addresses: ['10.0.1.7'] } })
+    await world.eventually(() => expect(changed()).rejects.toThrow(isUnanswered))
+    await expect(world.delete(listed)).rejects.toThrow(isUnanswered)
+    await leaves(world, listed)
     await isGone(world, listed)
   })
 })

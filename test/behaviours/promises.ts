@@ -106,8 +106,8 @@ export async function aServedClaim(world: World, claim: Thing, address?: string)
   return (await world.get(claim)) as Stored
 }
 
-export async function eventsAbout(world: World, uid: string) {
-  const { items } = await world.client.list(events, { namespace: world.home })
+export async function eventsAbout(world: World, uid: string, namespace = world.home) {
+  const { items } = await world.client.list(events, { namespace })
   return (items as unknown as { regarding: { uid: string }; type: string; reason: string }[])
     .filter(({ regarding }) => regarding.uid === uid)
     .map(({ type, reason }) => ({ type, reason }))

@@ -304,6 +304,9 @@ describe('The log of a claim', () => {
     expect(lines.map(({ msg, desk }) => `${desk}: ${msg}`)).toEqual([
       'office: the desk begins to work',
       'capi: the desk begins to work',
+      'vm: the desk begins to work',
+      'import: the desk begins to work',
+      'machine: the desk begins to work',
     ])
   })
 })

@@ -19,7 +19,7 @@ test.each(flags.map(flag => [flag.flag.split(' ')[0] ?? '', flag.shown ?? flag.d
 )
 
 /** Defaults that are no value stand as they are. */
-const quoted = (value: unknown) => (/^[\w:.]+$/.test(String(value)) ? `\`${String(value)}\`` : String(value))
+const quoted = (value: unknown) => (/^[\w:.-]+$/.test(String(value)) ? `\`${String(value)}\`` : String(value))
 
 test.each(foreignFlags.map(({ flag }) => [flag.split(' ')[0] ?? '']))(
   'the page names %s, which changes nothing',

@@ -15,7 +15,13 @@ import { parseMAC } from '../../src/ip/mac.ts'
 import { orThrow } from '../harness/or-throw.ts'
 import { aWorld, type World } from '../harness/world.ts'
 
-const crdFolders = ['config/crd', 'config/crd/cluster-api']
+const crdFolders = [
+  'config/crd',
+  'config/crd/cluster-api',
+  'config/crd/networks',
+  'config/crd/kubevirt',
+  'config/crd/machine',
+]
 
 const documentsIn = (folder: string): KubeObject[] =>
   readdirSync(folder)
@@ -265,4 +271,25 @@ describe('the kinds we define', () => {
       }
     },
   )
+
+  test('a network that a user defines shows what it is in its columns', async () => {
+    const world = await aWorldWithKinds()
+    const network = { topology: 'Layer2', layer2: { role: 'Secondary', subnets: ['10.0.0.0/24'] } }
+    const metadata = { name: 'net' }
+    for (const [kind, spec] of [
+      ['UserDefinedNetwork', network],
+      ['ClusterUserDefinedNetwork', { namespaceSelector: {}, network }],
+    ] as const) {
+      const object = { apiVersion: 'k8s.ovn.org/v1', kind, metadata, spec }
+      const { code, text } = await world.admin.request('POST', pathOf(object), object)
+      expect(code, text).toBe(201)
+      const status = { networkName: 'x_net' }
+      await world.admin.request('PATCH', `${pathOf(object)}/net/status`, { status }, mergePatch)
+      const headers = { accept: ['application/json;as=Table;v=v1;g=meta.k8s.io'] }
+      const { body } = await world.admin.request('GET', pathOf(object), undefined, undefined, headers)
+      const table = body as unknown as { columnDefinitions: { name: string }[]; rows: { cells: unknown[] }[] }
+      const row = Object.fromEntries(table.columnDefinitions.map(({ name }, i) => [name, table.rows[0]?.cells[i]]))
+      expect(row).toMatchObject({ Name: 'net', Topology: 'Layer2', Role: 'Secondary', Network: 'x_net' })
+    }
+  })
 })

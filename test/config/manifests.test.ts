@@ -111,7 +111,7 @@ describe('an installation with a desk that is off', () => {
 
   test('gives the controller its desks only where they are chosen', () => {
     expect(toYAML(toManager(options))).toContain('- --desks=toy\n')
-    expect(toYAML(toManager({ ...options, on: ['capi', 'toy'] }))).not.toContain('--desks')
+    expect(toYAML(toManager({ ...options, on: desksWithToy.map(({ name }) => name) }))).not.toContain('--desks')
   })
 
   test('says of each rule which part needs it, also of one that two parts need', () => {
@@ -150,10 +150,12 @@ describe('permissions', () => {
     expect(new Set(resources.map(resource => resource.split('/')[0]))).toEqual(
       new Set([
         'holds',
+        'ippools',
         'macholds',
         'clusteraddresspools',
         'globalinclusterippools',
         'globalinclusterprefixpools',
+        'clusteruserdefinednetworks',
         'namespaces',
         'tokenreviews',
         'subjectaccessreviews',

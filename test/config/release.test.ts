@@ -23,6 +23,9 @@ function the(kind: string): Manifest {
 
 const labelsOf = ({ metadata }: Manifest) => metadata.labels ?? {}
 
+/** Pools that claims of Cluster API name. */
+const isForCAPI = (kind: string): boolean => kind.endsWith('Pool') && kind !== 'IPPool'
+
 describe('an installation', () => {
   test('names every object once, and puts those with a namespace into one that comes first', () => {
     const names = objects.map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name}`)
@@ -38,12 +41,12 @@ describe('an installation', () => {
     for (const object of objects) expect(labelsOf(object)['cluster.x-k8s.io/provider']).toBe('ipam-mooring')
   })
 
-  test('lets clusterctl move pools, with what is below them only in a namespace, and never holds', () => {
+  test('lets clusterctl move pools, with what is below them only in a namespace, and never holds, nor what is kept of networks', () => {
     const label = (definition: Manifest, name: string) =>
       labelsOf(definition)[`clusterctl.cluster.x-k8s.io/${name}`] !== undefined
     for (const definition of ofKind('CustomResourceDefinition')) {
       const { scope, names } = definition.spec as { scope: string; names: { kind: string } }
-      const isPool = names.kind.endsWith('Pool')
+      const isPool = isForCAPI(names.kind)
       const seen = [names.kind, label(definition, 'move'), label(definition, 'move-hierarchy')]
       expect(seen).toEqual([names.kind, isPool && scope === 'Cluster', isPool && scope === 'Namespaced'])
     }
@@ -52,7 +55,7 @@ describe('an installation', () => {
   test('says of every pool which version answers to which contract of Cluster API', () => {
     for (const definition of ofKind('CustomResourceDefinition')) {
       const { names, versions } = definition.spec as { names: { kind: string }; versions: { name: string }[] }
-      if (!names.kind.endsWith('Pool')) continue
+      if (!isForCAPI(names.kind)) continue
       for (const contract of ['v1beta1', 'v1beta2']) {
         const version = labelsOf(definition)[`cluster.x-k8s.io/${contract}`]
         expect(versions.map(({ name }) => name)).toContain(version)
@@ -308,6 +311,13 @@ describe('a release', () => {
     const { packages } = JSON.parse(readFileSync('package-lock.json', 'utf8'))
     const content = Buffer.from(packages['node_modules/yaml'].integrity.slice('sha512-'.length), 'base64')
     expect(yaml?.hashes).toEqual([{ alg: 'SHA-512', content: content.toString('hex') }])
+  })
+
+  test('has the definition of IPAMClaim apart, and in no installation: other products bring it', () => {
+    const definition = readFileSync(join(out, 'definitions/ipamclaims.k8s.cni.cncf.io.yaml'), 'utf8')
+    expect(parse(definition)).toMatchObject({ metadata: { name: 'ipamclaims.k8s.cni.cncf.io' } })
+    const kinds = ofKind('CustomResourceDefinition').map(({ metadata }) => metadata.name)
+    expect(kinds).not.toContain('ipamclaims.k8s.cni.cncf.io')
   })
 
   test('has a checksum of every file, and says from what it was made', () => {

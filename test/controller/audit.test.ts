@@ -1,12 +1,14 @@
-// No permission is shipped that the controller does not use: the audit log of the API server, kept while every kind of pool was
-// used and left again, is compared with the roles. Only where there is such a log, which is on a real server.
+// No permission is shipped that the controller does not use: the audit log of the API server, kept while every kind of pool, a
+// virtual machine with two interfaces, a Machine of OpenShift, an IPPool and networks that users define were used and left again, is
+// compared with the roles. Only where there is such a log, which is on a real server.
 
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
+import { standInsOf } from '../../src/cli/definitions.ts'
 import { permissionSets, singlePermissions } from '../../src/cli/permissions.ts'
 import { pools } from '../../src/controllers/office/kinds.ts'
-import { refOf } from '../../src/kube/object.ts'
+import { type KubeObject, refOf } from '../../src/kube/object.ts'
 import { aClaim, addressOf, aGround, aNamespace, type Ground, kindNamed, until } from './ground.ts'
 import { aReplica } from './replica.ts'
 
@@ -20,22 +22,200 @@ const seldom: Readonly<Record<string, string>> = {
   'get ipaddressclaims.ipam.cluster.x-k8s.io': 'when a claim has changed meanwhile, or seems to be gone',
   'get namespaces': 'when a pool is offered to namespaces by their labels',
   'patch events.events.k8s.io': 'when the same event happens again',
+  'get ipamclaims.k8s.cni.cncf.io': 'when a claim has changed meanwhile, or its pod comes before it',
+  'get pods': 'when a pod has changed meanwhile',
+  'get macholds.mooring.dev': 'when a MAC is held already',
+  'get network-attachment-definitions.k8s.cni.cncf.io': 'when one has changed meanwhile, or is made at this moment',
+  'get ippools.ippool.k8s.cni.cncf.io': 'when a pool has changed meanwhile',
+  'get userdefinednetworks.k8s.ovn.org': 'when a network has changed meanwhile',
+  'get clusteruserdefinednetworks.k8s.ovn.org': 'when a network has changed meanwhile',
   'create subjectaccessreviews.authorization.k8s.io': 'when metrics are read',
   'create tokenreviews.authentication.k8s.io': 'when metrics are read',
 }
+/** The kinds of KubeVirt and of networks, as `mooring up` brings them. */
+const ofMachines = standInsOf([{ standIns: ['crd/kubevirt/', 'crd/networks/', 'crd/machine/'] }])
 const isAskedByServer = (permission: string) => permission.endsWith('/finalizers')
+
+const definable = ['UserDefinedNetwork', 'ClusterUserDefinedNetwork'] as const
 
 let ground: Ground
 beforeAll(async () => {
   if (audit === undefined) return
   ground = await aGround()
-  await ground.apply(aNamespace(options.namespace), aNamespace(home), ...toRBAC(options))
+  await ground.apply(aNamespace(options.namespace), aNamespace(home), ...toRBAC(options), ...ofMachines)
+  const isServed = (kind: string) =>
+    ground.admin.list(kindNamed(kind)).then(
+      () => true,
+      () => false,
+    )
+  const kinds = [
+    'NetworkAttachmentDefinition',
+    'IPAMClaim',
+    'VirtualMachine',
+    'VirtualMachineInstance',
+    'Machine',
+    ...definable,
+  ]
+  await until('the kinds of machines are served', async () => (await Promise.all(kinds.map(isServed))).every(is => is))
 })
 afterAll(async () => {
   if (audit === undefined) return
-  await ground.remove(...toRBAC(options).filter(({ kind }) => String(kind).startsWith('Cluster')))
+  await ground.remove(...toRBAC(options).filter(({ kind }) => String(kind).startsWith('Cluster')), ...ofMachines)
   await ground.stop()
 })
+
+const ownedBy = async (kind: string, name: string) => {
+  const { metadata } = (await ground.admin.get(kindNamed(kind), { namespace: home, name })) as KubeObject
+  const owner = { apiVersion: 'kubevirt.io/v1', kind, name, uid: metadata.uid }
+  return { ownerReferences: [{ ...owner, controller: true, blockOwnerDeletion: true }] }
+}
+
+const specOn = (networks: readonly string[]) => ({
+  domain: {
+    devices: { interfaces: networks.map((name, at) => ({ name, bridge: {}, macAddress: `02:00:5e:00:53:0${at}` })) },
+  },
+  networks: networks.map(name => ({ name, multus: { networkName: name } })),
+})
+
+const aMachine = (networks: readonly string[]) => ({
+  apiVersion: 'kubevirt.io/v1',
+  kind: 'VirtualMachine',
+  metadata: { namespace: home, name: 'audited' },
+  spec: { runStrategy: 'Always', template: { spec: specOn(networks) } },
+})
+
+const aNetwork = (name: string, at: number) => ({
+  apiVersion: 'k8s.cni.cncf.io/v1',
+  kind: 'NetworkAttachmentDefinition',
+  metadata: { namespace: home, name },
+  spec: {
+    config: JSON.stringify({
+      cniVersion: '1.0.0',
+      name: `audited-${name}`,
+      type: 'ovn-k8s-cni-overlay',
+      topology: 'layer2',
+      subnets: `10.${120 + at}.0.0/24`,
+      allowPersistentIPs: true,
+    }),
+  },
+})
+
+/** A machine with two interfaces is made, runs, loses one of them, and is deleted. */
+async function liveAndEnd(): Promise<void> {
+  const claims = ['audited.red', 'audited.green']
+  const found = (kind: string, name: string) => ground.admin.get(kindNamed(kind), { namespace: home, name })
+  const isGone = (name: string) => until(`${name} is gone`, async () => (await found('IPAMClaim', name)) === undefined)
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: home, name: 'default' } }
+  await ground.apply(account, aNetwork('red', 1), aNetwork('green', 2), aMachine(['red', 'green']))
+  for (const name of claims) await until(`${name} is there`, async () => (await found('IPAMClaim', name)) !== undefined)
+  const vmi = {
+    apiVersion: 'kubevirt.io/v1',
+    kind: 'VirtualMachineInstance',
+    metadata: { namespace: home, name: 'audited', ...(await ownedBy('VirtualMachine', 'audited')) },
+    spec: specOn(['red', 'green']),
+  }
+  await ground.apply(vmi)
+  const elements = ['red', 'green'].map(name => ({ name, 'ipam-claim-reference': `audited.${name}` }))
+  const pod = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      namespace: home,
+      name: 'virt-launcher-audited',
+      labels: { 'kubevirt.io': 'virt-launcher' },
+      annotations: { 'kubevirt.io/domain': 'audited', 'k8s.v1.cni.cncf.io/networks': JSON.stringify(elements) },
+      ...(await ownedBy('VirtualMachineInstance', 'audited')),
+    },
+    spec: {
+      nodeName: 'audited',
+      automountServiceAccountToken: false,
+      containers: [{ name: 'compute', image: 'launcher' }],
+    },
+  }
+  await ground.apply(pod)
+  await until('the pod is told its addresses', async () => {
+    const annotations = (await found('Pod', 'virt-launcher-audited'))?.metadata.annotations ?? {}
+    return Object.keys(JSON.parse(annotations['k8s.ovn.org/pod-networks'] ?? '{}')).length === 2
+  })
+  await ground.admin.delete(kindNamed('Pod'), { namespace: home, name: pod.metadata.name }, { graceSeconds: 0 })
+  await ground.remove(vmi)
+  await ground.apply(aMachine(['red']))
+  await isGone('audited.green')
+  await ground.remove(aMachine(['red']), {
+    ...account,
+    kind: 'IPAMClaim',
+    metadata: { namespace: home, name: 'audited.red' },
+  })
+  await isGone('audited.red')
+}
+
+/** A network of each kind is defined, spoiled by a user, restored, and deleted; an IPPool is judged. */
+async function defineAndEnd(): Promise<void> {
+  const network = { topology: 'Layer2', layer2: { role: 'Secondary', subnets: ['10.130.0.0/24'] } }
+  const selector = { matchLabels: { 'kubernetes.io/metadata.name': home } }
+  const defined = definable.map(kind => ({
+    apiVersion: 'k8s.ovn.org/v1',
+    kind,
+    metadata: { name: kind.toLowerCase(), ...(kind === 'UserDefinedNetwork' && { namespace: home }) },
+    spec: kind === 'UserDefinedNetwork' ? network : { namespaceSelector: selector, network },
+  }))
+  const attachments = kindNamed('NetworkAttachmentDefinition')
+  await ground.apply(...defined)
+  for (const { metadata } of defined) {
+    const ref = { namespace: home, name: metadata.name }
+    const config = async () => {
+      const found = (await ground.admin.get(attachments, ref)) as { spec?: { config?: string } } | undefined
+      return found?.spec?.config
+    }
+    await until('it is rendered', async () => (await config()) !== undefined)
+    const rendered = await config()
+    const spoiled = { apiVersion: 'k8s.cni.cncf.io/v1', kind: attachments.kind, metadata: ref, spec: { config: '{}' } }
+    await ground.apply(spoiled)
+    await until('it is restored', async () => (await config()) === rendered)
+  }
+  const pool = {
+    apiVersion: 'ippool.k8s.cni.cncf.io/v1alpha',
+    kind: 'IPPool',
+    metadata: { name: 'audited' },
+    spec: { 'network-name': 'audited-red', entries: { '02:00:5e:00:53:09': ['10.121.0.9/24'] } },
+  }
+  await ground.apply(pool)
+  await until('the IPPool is judged', async () => {
+    const found = await ground.admin.get(kindNamed('IPPool'), { name: 'audited' })
+    return found !== undefined && Object.hasOwn(found, 'status')
+  })
+  await ground.remove(pool, ...defined)
+  for (const { metadata } of defined)
+    await until('what was rendered is gone', async () => {
+      return (await ground.admin.get(attachments, { namespace: home, name: metadata.name })) === undefined
+    })
+}
+
+/** A Machine of OpenShift gets its address, and is deleted. */
+async function orderAndEnd(): Promise<void> {
+  const pool = {
+    apiVersion: 'machine.openshift.io/v1beta1',
+    kind: 'IPPool',
+    metadata: { namespace: home, name: 'ordered' },
+    spec: { addresses: ['10.140.0.0/24'], prefix: 24 },
+  }
+  const addressesFromPools = [{ group: 'machine.openshift.io', resource: 'IPPool', name: 'ordered' }]
+  const value = {
+    kind: 'VSphereMachineProviderSpec',
+    network: { devices: [{ networkName: 'lab', addressesFromPools }] },
+  }
+  const machine = { ...pool, kind: 'Machine', spec: { providerSpec: { value } } }
+  const found = async (kind: string, name: string) => ground.admin.get(kindNamed(kind), { namespace: home, name })
+  await ground.apply(pool, machine)
+  await until('the Machine has its address', async () => {
+    const text = (await found('Machine', 'ordered'))?.metadata.annotations?.['mooring.dev/claimed-addresses']
+    return text !== undefined
+  })
+  await ground.remove(machine)
+  const isGone = async () => (await found('IPAddressClaim', 'ordered-claim-0-0')) === undefined
+  await until('its claim is gone', isGone)
+  await ground.remove(pool)
+}
 
 describe.skipIf(audit === undefined)('the permissions that are shipped', () => {
   test('are used, every one of them', async () => {
@@ -63,9 +243,17 @@ describe.skipIf(audit === undefined)('the permissions that are shipped', () => {
     })
     await ground.remove(...drafts)
     await until('all pools are gone', async () => {
-      const left = await Promise.all(drafts.map(pool => ground.admin.get(kindNamed(pool.kind), refOf(pool))))
+      const left = await Promise.all(
+        drafts.map(pool => {
+          const kind = kindNamed(pool.kind, pool.apiVersion.split('/')[0])
+          return ground.admin.get(kind, refOf(pool))
+        }),
+      )
       return left.every(pool => pool === undefined)
     })
+    await liveAndEnd()
+    await defineAndEnd()
+    await orderAndEnd()
     await replica.stop()
     expect(replica.lines.filter(({ level }) => level === 'error')).toEqual([])
 

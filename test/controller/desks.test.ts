@@ -1,7 +1,10 @@
 // Desks that are on, off, or lack something: each by itself, and the process for all of them.
 
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { type Manifest, plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
+import { standInsOf } from '../../src/cli/definitions.ts'
+import { printDefinitions } from '../../src/cli/print-definitions.ts'
 import { refOf } from '../../src/kube/object.ts'
 import { aClaim, addressOf, aGround, aNamespace, aPool, type Ground, kindNamed, until } from './ground.ts'
 import { aReplica, type Replica } from './replica.ts'
@@ -138,6 +141,50 @@ describe('with a desk whose kind is not installed', () => {
     )
     await until('the buoy is marked', () => isMarked(buoy))
     await until('nothing is missing', async () => (await replica.readyz()).text === 'ok')
+  })
+})
+
+describe('with the desk vm, in a cluster without the kinds of virtual machines', () => {
+  const isThere = async (definition: object) =>
+    (await ground.admin.get(kindNamed('CustomResourceDefinition'), refOf(definition as never))) !== undefined
+  const others = standInsOf([{ standIns: ['crd/kubevirt/', 'crd/networks/', 'crd/machine/'] }])
+  const texts: string[] = []
+  printDefinitions('vm', text => texts.push(text))
+  const printed = parseAllDocuments(texts.join('')).map(document => document.toJS() as { metadata: { name: string } })
+  const brought = others.filter(({ metadata }) => !printed.some(one => one.metadata.name === metadata.name))
+
+  test('the process is ready, names each kind and the command that installs ours, and the desk begins with it', async () => {
+    const { kubeconfig } = await install('bare', ['capi', 'vm'])
+    const replica = await start(kubeconfig, ['capi', 'vm'])
+    await replica.untilReady()
+    const claims = 'ipamclaims.k8s.cni.cncf.io is not installed: it comes with OVN-Kubernetes'
+    const command = 'elsewhere, install it: mooring definitions vm | kubectl create -f -'
+    const lines = [
+      `desk vm waits: ${claims}; ${command}`,
+      'desk vm waits: virtualmachines.kubevirt.io is not installed: it comes with KubeVirt',
+      'desk vm waits: virtualmachineinstances.kubevirt.io is not installed: it comes with KubeVirt',
+      'desk vm waits: network-attachment-definitions.k8s.cni.cncf.io is not installed: it comes with Multus or OVN-Kubernetes',
+    ]
+    await until('all of them are named', async () => {
+      const { text } = await replica.readyz()
+      return lines.every(line => text.includes(`${line}\n`))
+    })
+    expect((await replica.readyz()).code).toBe(200)
+    const said = await replica.said({ msg: 'a kind is missing', kind: 'ipamclaims.k8s.cni.cncf.io' })
+    expect(said.advice).toContain(command)
+
+    await ground.apply(...brought)
+    await until('nothing else is missing', async () => (await replica.readyz('/vm')).text === `${claims}; ${command}\n`)
+    const [definition] = printed
+    await ground.admin.create(kindNamed('CustomResourceDefinition'), definition as never)
+    await until('the desk works', async () => (await statesOf(replica)).includes('vm working'))
+    expect(await replica.readyz('/vm')).toEqual({ code: 200, text: 'ok' })
+    // One that is there, whichever it is, is not overwritten.
+    const again = ground.admin.create(kindNamed('CustomResourceDefinition'), definition as never)
+    await expect(again).rejects.toMatchObject({ reason: 'AlreadyExists' })
+    await replica.stop()
+    await ground.remove(...others)
+    await until('they are gone again', async () => (await Promise.all(others.map(isThere))).every(is => !is))
   })
 })
 

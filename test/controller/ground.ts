@@ -8,7 +8,7 @@ import { inject } from 'vitest'
 import { type InstallOptions, type Manifest, plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
 import { readKubeconfig } from '../../scripts/real/kubeconfig.ts'
 import { type Connected, connect } from '../../src/cli/connect.ts'
-import { definitionsOf } from '../../src/cli/definitions.ts'
+import { type Definition, definitionsOf } from '../../src/cli/definitions.ts'
 import { deskNames } from '../../src/cli/desks.ts'
 import { up } from '../../src/cli/up.ts'
 import { webhookClientName } from '../../src/cli/webhook-client.ts'
@@ -42,6 +42,8 @@ export interface Ground {
   kubeconfigOf(namespace: string, name: string): Promise<string>
   stop(): Promise<void>
 }
+
+let definitions: readonly Definition[] | undefined
 
 export async function aGround(): Promise<Ground> {
   const directory = mkdtempSync(join(tmpdir(), 'mooring-controller-'))
@@ -82,7 +84,8 @@ export async function aGround(): Promise<Ground> {
       rmSync(directory, { recursive: true, force: true })
     },
   }
-  await apply(...definitionsOf(componentsOf(desks, deskNames)))
+  definitions ??= definitionsOf(componentsOf(desks, deskNames))
+  await apply(...definitions)
   await until('the kinds are served', async () => {
     const served = await Promise.all([connected.served(kindNamed('Hold')), connected.served(kindNamed('Cluster'))])
     return served.every(versions => versions.length > 0)
@@ -142,6 +145,15 @@ const builtIn: readonly (readonly [kind: string, group: string, plural: string, 
   ['IPAddress', 'ipam.cluster.x-k8s.io', 'ipaddresses', true],
   ['Cluster', 'cluster.x-k8s.io', 'clusters', true],
   ['Buoy', 'example.org', 'buoys', true],
+  ['Pod', '', 'pods', true],
+  ['NetworkAttachmentDefinition', 'k8s.cni.cncf.io', 'network-attachment-definitions', true],
+  ['IPAMClaim', 'k8s.cni.cncf.io', 'ipamclaims', true],
+  ['VirtualMachine', 'kubevirt.io', 'virtualmachines', true],
+  ['VirtualMachineInstance', 'kubevirt.io', 'virtualmachineinstances', true],
+  ['UserDefinedNetwork', 'k8s.ovn.org', 'userdefinednetworks', true],
+  ['ClusterUserDefinedNetwork', 'k8s.ovn.org', 'clusteruserdefinednetworks', false],
+  ['IPPool', 'ippool.k8s.cni.cncf.io', 'ippools', false],
+  ['Machine', 'machine.openshift.io', 'machines', true],
 ]
 
 const versions: Readonly<Record<string, string>> = {
@@ -149,10 +161,14 @@ const versions: Readonly<Record<string, string>> = {
   Cluster: 'v1beta2',
   IPAddressClaim: 'v1beta2',
   IPAddress: 'v1beta2',
+  IPAMClaim: 'v1alpha1',
+  IPPool: 'v1alpha',
+  Machine: 'v1beta1',
 }
 
-export function kindNamed(name: string): Kind {
-  const pool = pools.find(({ kind }) => kind === name)
+/** Several groups have a kind IPPool: the one of networks is meant where none is said. */
+export function kindNamed(name: string, inGroup = ''): Kind {
+  const pool = pools.find(({ kind, group }) => kind === name && (group === inGroup || kind !== 'IPPool'))
   if (pool !== undefined) return pool
   const found = builtIn.find(([kind]) => kind === name)
   if (found === undefined) throw new Error(`no test speaks of ${name}`)
@@ -166,8 +182,8 @@ export function kindNamed(name: string): Kind {
   })
 }
 
-function kindOf({ kind = '' }: KubeObject): Kind {
-  return kindNamed(kind)
+function kindOf({ kind = '', apiVersion = '' }: KubeObject): Kind {
+  return kindNamed(kind, apiVersion.split('/')[0])
 }
 
 export const aNamespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })

@@ -10,14 +10,18 @@ import { conversions } from './conversions.fuzz.ts'
 import { expressions } from './expressions.fuzz.ts'
 import { headers } from './headers.fuzz.ts'
 import { hostileTexts } from './hostile-texts.fuzz.ts'
+import { installConfigs, kernelArguments } from './install-configs.fuzz.ts'
+import { networkConfigs, networkSelections, podNetworks } from './networks.fuzz.ts'
 import { jsonPatches, mergePatches } from './patches.fuzz.ts'
 import { urlPaths } from './paths.fuzz.ts'
 import { rangeLists } from './range-lists.fuzz.ts'
 import { admissionReviews } from './reviews.fuzz.ts'
 import { fieldSelectors, labelSelectors, revisions } from './selectors.fuzz.ts'
+import { sources } from './sources.fuzz.ts'
 import { storeFiles } from './store.fuzz.ts'
 import type { FuzzTarget } from './target.ts'
 import { bearerTokens } from './tokens.fuzz.ts'
+import { launcherPods, vmObjects } from './virtual-machines.fuzz.ts'
 import { watchStreams } from './watch-streams.fuzz.ts'
 
 const all = [
@@ -39,7 +43,15 @@ const all = [
   conversions,
   expressions,
   watchStreams,
+  networkConfigs,
+  networkSelections,
+  podNetworks,
+  vmObjects,
+  launcherPods,
   hostileTexts,
+  ...sources,
+  installConfigs,
+  kernelArguments,
   commandLines,
   storeFiles,
 ]

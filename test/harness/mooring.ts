@@ -1,40 +1,15 @@
-// `mooring` as users run it: built once, started as a process of its own, reached over TLS with its own kubeconfig.
+// `mooring` as users run it: built, started as a process of its own, reached over TLS with its own kubeconfig.
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, existsSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { Pool } from 'undici'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { parse } from 'yaml'
-
-const root = fileURLToPath(new URL('../..', import.meta.url))
-
-export interface Build {
-  readonly main: string
-  remove(): Promise<void>
-}
-
-/** Into a directory of its own, so that a build by hand is neither used nor changed. Types are not checked here. */
-export async function buildMooring(): Promise<Build> {
-  const directory = mkdtempSync(join(tmpdir(), 'mooring-build-'))
-  const out = join(directory, 'dist')
-  const compiler = join(root, 'node_modules', '.bin', 'tsc')
-  const info = ['--tsBuildInfoFile', join(directory, 'info')]
-  const options = ['-p', join(root, 'tsconfig.build.json'), '--noCheck', '--outDir', out, ...info]
-  await promisify(execFile)(compiler, options, { cwd: root })
-  const types = join('apiserver', 'builtin', 'types.json')
-  copyFileSync(join(root, 'src', types), join(out, types))
-  copyFileSync(join(root, 'package.json'), join(directory, 'package.json'))
-  for (const folder of ['node_modules', 'config']) symlinkSync(join(root, folder), join(directory, folder))
-  const main = join(out, 'main.js')
-  if (!existsSync(main)) throw new Error(`the build left no ${main}`)
-  return { main, remove: () => rm(directory, { recursive: true }) }
-}
+import { type Build, theBuild } from './build.ts'
 
 export interface Ended {
   readonly code: number | null
@@ -67,16 +42,21 @@ export interface Runs {
   /** A directory for what the tests write. */
   readonly home: string
   /** As `run`; killed after the test that started it, if it is not over by then. */
-  start(args: readonly string[], before?: readonly string[]): Process
+  readonly start: (args: readonly string[], before?: readonly string[]) => Process
+  /** A data directory on which a server worked, and stopped: one start of it is enough for all. */
+  readonly usedData: (name: string) => Promise<string>
 }
 
-/** For the tests of one file: a build, and processes of it. `name` begins the name of the directory. */
+/** Options of `mooring up` for a server that is alone with its data. */
+export const anywhere = ['--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', '--desks', 'none'] as const
+
+/** For the tests of one file: processes of the build. `name` begins the name of the directory. */
 export function mooringRuns(name: string): Runs {
   const home = mkdtempSync(join(tmpdir(), name))
   const started: Process[] = []
   let build: Build | undefined
   beforeAll(async () => {
-    build = await buildMooring()
+    build = await theBuild()
   })
   afterEach(async () => {
     for (const { child, ended } of started.splice(0)) {
@@ -86,17 +66,33 @@ export function mooringRuns(name: string): Runs {
   })
   afterAll(async () => {
     await rm(home, { recursive: true })
-    await build?.remove()
   })
+  const start: Runs['start'] = (args, before) => {
+    if (build === undefined) throw new Error('there is a build only while tests run')
+    const process = run(build, args, before)
+    started.push(process)
+    return process
+  }
+  const original = join(home, 'original')
+  let isMade = false
   return {
     home,
-    start(args, before) {
-      if (build === undefined) throw new Error('there is a build only while tests run')
-      const process = run(build, args, before)
-      started.push(process)
-      return process
+    start,
+    async usedData(name) {
+      if (!isMade) await workAndStop(start(['up', '--data', original, ...anywhere]))
+      isMade = true
+      const copy = join(home, name)
+      cpSync(original, copy, { recursive: true })
+      return copy
     },
   }
+}
+
+async function workAndStop(process: Process): Promise<void> {
+  await untilReady(process)
+  process.child.kill('SIGTERM')
+  const { code } = await process.ended
+  if (code !== 0) throw new Error(`mooring ended with ${code}: ${process.complaints()}`)
 }
 
 /** Also for root: modes of files count. */

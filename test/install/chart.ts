@@ -34,6 +34,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   'no network policy': ['networkPolicy.enabled=false'],
   'one namespace, one replica, plain metrics': ['watchNamespace=team', 'replicas=1', 'metrics.secure=false'],
   'no roles for users': ['userRoles.enabled=false'],
+  'the definition of IPAMClaim': ['crds.ipamClaims=true'],
   'no definitions, no election': ['crds.install=false', 'leaderElection.enabled=false'],
 }
 
@@ -240,6 +241,33 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
     if (left.includes('mooring')) throw new Error(left)
   })
 
+  await it('brings the definition of IPAMClaim if it is asked to, keeps it, and leaves that of another product as it is', async () => {
+    const crd = ['get', 'crd', 'ipamclaims.k8s.cni.cncf.io', '-o']
+    const ours = [...generated, '--set', 'crds.ipamClaims=true', '--take-ownership']
+    const cycle = async () => {
+      await mustRunQuietly(helm, ['install', 'mooring', chart, ...target, ...ours], { env })
+      await mustRunQuietly(helm, ['upgrade', 'mooring', chart, ...target, ...ours], { env })
+      await mustRun(helm, ['uninstall', 'mooring', ...target], { env })
+    }
+    await cycle()
+    await mustRun('kubectl', [...kubectl, 'delete', 'crd', 'ipamclaims.k8s.cni.cncf.io'])
+    const other = join(world.release, 'definitions', 'ipamclaims.k8s.cni.cncf.io.yaml')
+    await mustRun('kubectl', [...kubectl, 'create', '-f', other])
+    const before = await mustRun('kubectl', [
+      ...kubectl,
+      ...crd,
+      'jsonpath={.metadata.uid} {.metadata.generation} {.metadata.labels}',
+    ])
+    await cycle()
+    const after = await mustRun('kubectl', [
+      ...kubectl,
+      ...crd,
+      'jsonpath={.metadata.uid} {.metadata.generation} {.metadata.labels}',
+    ])
+    expectSame('the definition', before, after)
+    await mustRun('kubectl', [...kubectl, 'delete', 'crd', 'ipamclaims.k8s.cni.cncf.io'])
+  })
+
   await it('helm install --take-ownership begins again with what was left', async () => {
     const args = ['install', 'mooring', chart, ...target, ...generated, '--take-ownership']
     await mustRunQuietly(helm, args, { env })
@@ -281,6 +309,11 @@ interface Container {
 const defaults: readonly string[] = [
   `--desks=${deskNames.join(',')}`,
   '--log-level=info',
+  '--vm-ipam=auto',
+  '--udn=auto',
+  '--open-networks=false',
+  '--default-network-namespace=ovn-kubernetes',
+  '--machine-mode=claims',
   '--webhook-port=9443',
   '--diagnostics-address=:8443',
   '--insecure-diagnostics=false',

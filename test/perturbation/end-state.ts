@@ -7,6 +7,7 @@
 //   generation of a hold                   its status has no door of its own, so every rest and renewal counts
 //   when a hold was last renewed           written by the process that found it instead of making it
 
+import { addressesOf, canRun, macAskedBy, macsToldTo } from './machine-observer.ts'
 import { choiceOf, isLeaving, keyOf, type Observer, partsOf, type Stored } from './observer.ts'
 
 const timesAndVersions = new Set([
@@ -23,13 +24,22 @@ const timesAndVersions = new Set([
   'mooring.dev/claim-uid',
   'mooring.dev/renewed',
   'gaveBackAt',
+  'mooring.dev/gave-back',
 ])
 
 export function endStateOf(observer: Observer, interchangeable: readonly string[] = []): string[] {
   const called = callAs(observer, interchangeable)
   const lines: string[] = []
-  for (const kept of [observer.claims, observer.reports, observer.holds, observer.macHolds, observer.berths]) {
+  const { claims, reports, holds, macHolds, berths, orders } = observer
+  for (const kept of [claims, reports, holds, macHolds, berths, orders.machines]) {
     for (const object of kept.values()) lines.push(called(tell(object)))
+  }
+  for (const object of observer.machines.claims.values()) lines.push(called(tell(object)))
+  for (const object of observer.machines.ipPools.values()) lines.push(called(tell(object)))
+  const { attachments, definedNetworks } = observer.machines
+  for (const object of [...attachments.values(), ...definedNetworks.values()]) lines.push(tell(object))
+  for (const { metadata, kind } of observer.machines.vms.values()) {
+    lines.push(called(`${kind} ${metadata.name} shows ${metadata.annotations?.['mooring.dev/network-interfaces']}`))
   }
   for (const object of observer.pools.values()) lines.push(tell(object))
   for (const object of observer.namespaces.values()) lines.push(`Namespace ${keyOf(object)}`)
@@ -82,23 +92,33 @@ function callAs(observer: Observer, interchangeable: readonly string[]): (text: 
 const literally = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 /** Of a claim that has not chosen, or not for this part, nothing may be held. */
-const chosenFor = (claim: Stored, part: string | undefined): string | undefined =>
-  part === undefined ? choiceOf(claim) : partsOf(claim)?.[part]
+function chosenFor(claim: Stored, part: string | undefined): string | undefined {
+  if (claim.kind !== 'IPAMClaim') return part === undefined ? choiceOf(claim) : partsOf(claim)?.[part]
+  const ips = addressesOf(claim)
+  if (part === 'mac') return ips.length === 0 ? undefined : macAskedBy(claim)
+  return ips.find(ip => ip.includes(':') === (part === 'v6'))?.split('/')[0]
+}
+
+/** A pod runs with the MAC that its claim had before. */
+const isTold = (mac: string | undefined, { machines }: Observer): boolean =>
+  mac !== undefined &&
+  [...machines.pods.values()].some(pod => canRun(pod) && [...macsToldTo(pod).values()].includes(mac))
 
 /** What may not be left when everything has come to rest. */
 export function leftovers(observer: Observer): string[] {
   const found: string[] = []
-  const { claims, reports, holds, macHolds, berths, pools, namespaces } = observer
-  for (const kept of [claims, reports, holds, macHolds, berths, pools, namespaces]) {
+  const { claims, reports, holds, macHolds, berths, pools, namespaces, machines, orders } = observer
+  const ofMachines = [machines.claims, machines.vms, machines.attachments, machines.definedNetworks, machines.ipPools]
+  for (const kept of [claims, reports, holds, macHolds, berths, pools, namespaces, orders.machines, ...ofMachines]) {
     for (const object of kept.values()) if (isLeaving(object)) found.push(`${object.kind} ${keyOf(object)} never goes`)
   }
   for (const [name, { metadata, spec, status }] of [...holds, ...macHolds]) {
-    const ofKind = spec?.claimRef?.kind === 'Berth' ? berths : claims
+    const ofKind = { Berth: berths, IPAMClaim: machines.claims }[spec?.claimRef?.kind ?? ''] ?? claims
     const claim = ofKind.get(`${spec?.claimRef?.namespace}/${spec?.claimRef?.name}`)
     const isOf = claim !== undefined && claim.metadata.uid === spec?.claimRef?.uid
     if (status?.state === 'quarantined') found.push(`hold ${name} is quarantined for ever`)
     else if (!isOf) found.push(`hold ${name} has no claim`)
-    else if (chosenFor(claim, spec?.claimRef?.part) !== (spec?.address ?? spec?.mac))
+    else if (chosenFor(claim, spec?.claimRef?.part) !== (spec?.address ?? spec?.mac) && !isTold(spec?.mac, observer))
       found.push(`hold ${name} is not what its claim chose`)
     if (metadata.labels?.['mooring.dev/claim-uid'] !== spec?.claimRef?.uid)
       found.push(`hold ${name} is labelled wrongly`)

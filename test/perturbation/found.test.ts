@@ -61,6 +61,25 @@ const found: readonly Found[] = [
       ],
     },
   },
+  {
+    what: 'a desk without the events of pods does not let go of the MAC that one of them runs with',
+    scenario: 'S22: an instance has another MAC plugged in while it runs, and goes back to the former one',
+    plan: {
+      desks: 2,
+      patienceMs: 3_000,
+      faults: [
+        {
+          point: { at: 'event', actor: 'A', kind: 'pods', nth: 1 },
+          action: { do: 'hold', kinds: ['pods'], forMs: 25_000 },
+        },
+      ],
+    },
+  },
+  {
+    what: 'a machine that waits for a MAC in use does not keep its former one from others for ever',
+    scenario: 'S22: a machine that waits for a MAC in use gives up its own once it is stopped',
+    plan: { desks: 1, faults: [] },
+  },
 ]
 
 test.each(found.map(one => [one.what, one] as const))('%s', async (what, { scenario: name, seed = 0, plan }) => {

@@ -69,7 +69,13 @@ const bookmarkMs = 60_000
 /** As the embedded server looks at what is left of a namespace. */
 const emptyingMs = 200
 
-const shipped: readonly KubeObject[] = ['config/crd', 'config/crd/cluster-api'].flatMap(folder =>
+const shipped: readonly KubeObject[] = [
+  'config/crd',
+  'config/crd/cluster-api',
+  'config/crd/networks',
+  'config/crd/kubevirt',
+  'config/crd/machine',
+].flatMap(folder =>
   readdirSync(folder)
     .filter(name => name.endsWith('.yaml'))
     .toSorted()
@@ -89,12 +95,17 @@ const namespaceKind: LeanKind = {
   compiled: undefined,
 }
 
+const podKind: LeanKind = { ...namespaceKind, plural: 'pods', kind: 'Pod', isNamespaced: true }
+
 let kindsOnce: ReadonlyMap<string, LeanKind> | undefined
 
 /** By group, version and plural. */
 function allKinds(): ReadonlyMap<string, LeanKind> {
   kindsOnce ??= new Map(
-    [namespaceKind, ...definitions.map(toLeanKind)].map(kind => [pathOf(kind.group, kind.version, kind.plural), kind]),
+    [namespaceKind, podKind, ...definitions.map(toLeanKind)].map(kind => [
+      pathOf(kind.group, kind.version, kind.plural),
+      kind,
+    ]),
   )
   return kindsOnce
 }
@@ -210,7 +221,8 @@ export function leanServer(clock: Clock): Server {
     const old = row.object
     const object = mergePatch(old as never, body as never) as unknown as KubeObject
     if (object.metadata.resourceVersion !== old.metadata.resourceVersion) throw conflict(kind, name, modifiedMeanwhile)
-    if (subresource === 'status') keepAllBut('status', object, old)
+    // Annotations of a pod can be written with its status.
+    if (subresource === 'status') keepAllBut('status', object, old, kind === podKind)
     else if (kind.hasStatus) keep('status', object, old)
     keepSystemFields(object, old)
     complete(kind, object)
@@ -373,8 +385,10 @@ export function leanServer(clock: Clock): Server {
     const prefix = keyOf(kind, namespace, '')
     const from = Number(query.get('resourceVersion'))
     const lines = new Lines()
+    // Labels that are selected by do not change in these worlds.
+    const matches = selected(query.get('labelSelector') ?? '')
     const tell = ({ type, row, previous }: Change) => {
-      if (!row.key.startsWith(prefix)) return
+      if (!row.key.startsWith(prefix) || !matches(row.object)) return
       const event = type === 'delete' ? 'DELETED' : previous === undefined ? 'ADDED' : 'MODIFIED'
       lines.push(`{"type":"${event}","object":${row.text}}\n`)
     }
@@ -481,11 +495,11 @@ function discover(group: string, version: string): WireResponse {
   return reply(200, JSON.stringify({ kind: 'APIResourceList', resources }))
 }
 
-/** Equality alone is asked for here. */
+/** That a label is there, or what it says: nothing else is asked for here. */
 function selected(selector: string): (object: KubeObject) => boolean {
   if (selector === '') return () => true
   const [key = '', value] = selector.split('=')
-  return ({ metadata }) => metadata.labels?.[key] === value
+  return ({ metadata: { labels = {} } }) => (value === undefined ? Object.hasOwn(labels, key) : labels[key] === value)
 }
 
 function toUid(count: number): string {
@@ -522,8 +536,10 @@ function keep(field: string, object: KubeObject, old: KubeObject): void {
   else object[field] = clone(old[field])
 }
 
-function keepAllBut(kept: string, object: KubeObject, old: KubeObject): void {
-  for (const field of Object.keys({ ...object, ...old })) if (field !== kept) keep(field, object, old)
+function keepAllBut(kept: string, object: KubeObject, old: KubeObject, withMetadata: boolean): void {
+  for (const field of Object.keys({ ...object, ...old })) {
+    if (field !== kept && !(withMetadata && field === 'metadata')) keep(field, object, old)
+  }
 }
 
 function keepSystemFields({ metadata }: KubeObject, { metadata: old }: KubeObject): void {

@@ -2,6 +2,8 @@
 // them, and reports at every revision what may never be true. One address, one living holder; a choice is for life; an address
 // that is released is given to no other claim too early.
 
+import { MachineObserver } from './machine-observer.ts'
+import { OrderObserver } from './order-observer.ts'
 import type { Seen } from './server.ts'
 
 export interface Stored {
@@ -23,6 +25,10 @@ export interface Stored {
     readonly mac?: string
     readonly space?: string
     readonly network?: string
+    readonly 'network-name'?: string
+    readonly config?: string
+    readonly entries?: Readonly<Record<string, readonly string[]>>
+    readonly bindings?: Readonly<Record<string, { readonly namespace: string; readonly virtualMachine?: string }>>
     readonly subnets?: readonly string[]
     readonly quarantineSeconds?: number
     readonly claimRef?: Reference & { readonly uid?: string; readonly part?: string }
@@ -35,6 +41,9 @@ export interface Stored {
     readonly addresses?: readonly string[]
     readonly mac?: string
     readonly addressRef?: { readonly name?: string }
+    readonly ips?: readonly string[]
+    readonly ownerPod?: { readonly name?: string }
+    readonly phase?: string
     readonly conditions?: readonly Condition[]
   }
 }
@@ -91,6 +100,14 @@ export class Observer {
   readonly pools = new Map<string, Stored>()
   readonly namespaces = new Map<string, Stored>()
   readonly violations: string[] = []
+  readonly machines = new MachineObserver(
+    violation => this.#say(violation),
+    this.holds,
+    this.macHolds,
+    () => this.#now(),
+  )
+  /** Machines of OpenShift. */
+  readonly orders = new OrderObserver(violation => this.#say(violation), this.claims, this.reports)
   readonly #choices = new Map<string, string>()
   /** Uids of holds that a living claim's choice rested on. What a pass took and gave back at once is none. */
   readonly #used = new Set<string>()
@@ -117,6 +134,8 @@ export class Observer {
     if (kept === this.reports) this.#seeReport(isGone ? undefined : object, before)
     if (kept === this.claims) this.#seeClaim(isGone ? undefined : object, before)
     if (kept === this.berths) this.#seeBerth(isGone ? undefined : object, before)
+    if (isGone) this.machines.seeGone(object)
+    else this.machines.seeWritten(object, before)
     if (kept !== this.namespaces && kept !== this.pools) this.#seeWhole(revision)
   }
 
@@ -132,7 +151,8 @@ export class Observer {
     if (kind === 'Berth') return this.berths
     if (kind === 'ToyNetwork') return this.networks
     if (kind === 'Namespace') return this.namespaces
-    return kind.endsWith('Pool') ? this.pools : undefined
+    if (kind === 'Machine') return this.orders.machines
+    return this.machines.keptOf(kind) ?? (kind.endsWith('Pool') ? this.pools : undefined)
   }
 
   #say(violation: string): void {
@@ -165,6 +185,8 @@ export class Observer {
     }
     this.#seeReports(revision)
     this.#seeBerths(revision, bound)
+    this.orders.see(revision)
+    this.machines.see(revision, ({ metadata }) => this.#used.add(metadata.uid))
   }
 
   #seeReports(revision: number): void {

@@ -1,7 +1,9 @@
 // People in a perturbed world: they use the API itself, and wait for what they expect, some of them not for ever.
 
 import type { BerthWish, ClaimWish, Kind, People, PoolWish } from '../scenarios/scenario.ts'
+import { machinePeopleOf } from './machine-people.ts'
 import { choiceOf, isBound, readyOf } from './observer.ts'
+import { orderPeopleOf } from './order-people.ts'
 import type { PerturbedWorld } from './world.ts'
 
 /** What people expected did not come about in any time that could be called reasonable. */
@@ -56,6 +58,8 @@ export function peopleOf(world: PerturbedWorld, patienceMs = reasonableMs): Peop
   }
 
   return {
+    ...machinePeopleOf(world, { create, send, wait }),
+    ...orderPeopleOf(world, { create, send, wait }),
     async makePool({ kind = 'AddressPool', namespace = 'default', name = 'pool', addresses, more }: PoolWish) {
       const [group, version, plural] = poolPaths[kind].split('/')
       const isWide = kind === 'ClusterAddressPool' || kind === 'GlobalInClusterIPPool'

@@ -5,18 +5,11 @@ import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { openStore } from '../../src/store/lmdb.ts'
 import type { Entry } from '../../src/store/store.ts'
-import {
-  type Build,
-  buildMooring,
-  connectWith,
-  type Process,
-  type Remote,
-  run,
-  untilReady,
-} from '../harness/mooring.ts'
+import { type Build, theBuild } from '../harness/build.ts'
+import { connectWith, type Process, type Remote, run, untilReady } from '../harness/mooring.ts'
 import { aWidget, aWidgetDefinition, definitions, widgets } from '../harness/objects.ts'
 import {
   checkAgreement,
@@ -37,9 +30,8 @@ const prefix = '/example.com/widgets/default/'
 
 let build: Build
 beforeAll(async () => {
-  build = await buildMooring()
+  build = await theBuild()
 })
-afterAll(() => build.remove())
 
 test(`loses nothing over ${kills} kills under ${clients} clients`, async () => {
   const data = mkdtempSync(join(tmpdir(), 'mooring-crash-'))

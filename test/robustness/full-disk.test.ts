@@ -4,8 +4,9 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type Build, buildMooring, connectWith, type Process, run, untilReady } from '../harness/mooring.ts'
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type Build, theBuild } from '../harness/build.ts'
+import { anywhere, connectWith, type Process, run, untilReady } from '../harness/mooring.ts'
 import { aConfigMap, configMaps } from '../harness/objects.ts'
 
 /** A file system of its own, so small that it can be filled. Only root can have one. */
@@ -34,9 +35,8 @@ describe.runIf(process.platform === 'linux' && canMount())('A disk that is full'
   let running: Process | undefined
 
   beforeAll(async () => {
-    build = await buildMooring()
+    build = await theBuild()
   })
-  afterAll(() => build.remove())
   beforeEach(() => {
     disk = mkdtempSync(join(tmpdir(), 'mooring-disk-'))
   })
@@ -48,7 +48,6 @@ describe.runIf(process.platform === 'linux' && canMount())('A disk that is full'
   })
 
   const up = (...more: string[]): Process => {
-    const anywhere = ['--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', '--desks', 'none']
     running = run(build, ['up', '--data', join(disk, 'data'), ...anywhere, ...more])
     return running
   }
@@ -104,7 +103,6 @@ describe.runIf(process.platform === 'linux' && canMount())('A disk that is full'
     mount(disk, 300)
     mkdirSync(join(disk, 'backup'), { mode: 0o700 })
     const data = mkdtempSync(join(tmpdir(), 'mooring-full-'))
-    const anywhere = ['--listen', '127.0.0.1:0', '--dashboard', '127.0.0.1:0', '--desks', 'none']
     const server = run(build, ['up', '--data', data, ...anywhere])
     await untilReady(server)
     server.child.kill('SIGTERM')

@@ -9,7 +9,11 @@ const secondFloor = ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube', 'admis
 export const layers: Readonly<Record<string, readonly string[]>> = {
   limits: [],
   json: [],
+  xml: [],
+  yaml: [],
   ip: [],
+  // Kernel arguments of machines: printed, and read as a guest reads them.
+  kargs: ['ip'],
   api: ['ip'],
   ipam: ['ip', 'api'],
   telemetry: [],
@@ -18,21 +22,59 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   admission: ['ip', 'api', 'telemetry', 'runtime', 'kube'],
   // What reads networks, and clients of other systems: they know no controller.
   networks: ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube'],
-  vsphere: ['ip', 'api', 'telemetry', 'runtime'],
+  vsphere: ['xml', 'ip', 'api', 'telemetry', 'runtime'],
+  // Machines of other platforms, read from there or from files.
+  sources: ['xml', 'ip', 'vsphere'],
   ovn: ['ip', 'api', 'telemetry', 'runtime'],
-  controllers: ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube', 'admission', 'networks', 'vsphere', 'ovn'],
+  controllers: [
+    'ip',
+    'api',
+    'ipam',
+    'telemetry',
+    'runtime',
+    'kube',
+    'admission',
+    'networks',
+    'vsphere',
+    'ovn',
+    'yaml',
+    'kargs',
+  ],
   adopt: secondFloor,
+  // The plan that takes in machines of other platforms.
+  imports: [...secondFloor, 'sources'],
+  // Whether addresses are enough for Machines, and what of them does not fit together.
+  machines: secondFloor,
+  // The hosts of an install-config, judged and rendered as manifests.
+  install: ['yaml', 'ip', 'api', 'ipam', 'kargs'],
   // What runs on a node, and what forwards to it.
   node: secondFloor,
   cni: ['ip'],
   // Files that no other user may read: keys and data.
   files: [],
   store: ['files'],
-  apiserver: ['ip', 'telemetry', 'files', 'store'],
+  apiserver: ['yaml', 'ip', 'telemetry', 'files', 'store'],
   // None of these reaches the store or the API server but through the API.
   playground: secondFloor,
   web: secondFloor,
-  cli: [...secondFloor, 'vsphere', 'ovn', 'adopt', 'node', 'files', 'store', 'apiserver', 'playground', 'web'],
+  cli: [
+    ...secondFloor,
+    'vsphere',
+    'sources',
+    'imports',
+    'machines',
+    'yaml',
+    'kargs',
+    'install',
+    'ovn',
+    'adopt',
+    'node',
+    'files',
+    'store',
+    'apiserver',
+    'playground',
+    'web',
+  ],
   main: [...secondFloor, 'store', 'apiserver', 'web', 'cli'],
 }
 

@@ -91,14 +91,13 @@ async function bind(
   const { metadata, network } = berth
   const own = [berthNamed(keyOfBerth(berth))] as const
   const isNew = berth.choice === undefined && parts.some(({ how }) => how !== 'found')
-  if (isNew && (await isOfferOutdated(metadata.namespace, pools, world))) return settled(requeue())
   const isRegained = parts.some(({ how }) => how === 'regain')
-  if (isRegained && (await isNamespaceOutdated(metadata.namespace, world))) return settled(requeue())
-  const taken = await takeAll(world, parts, { own })
-  if (taken.kind === 'lost') {
-    world.note({ what: 'lost race', claim: metadata, pool: network })
-    return settled(requeue())
-  }
+  const isOutdated = async () =>
+    (isNew && (await isOfferOutdated(metadata.namespace, pools, world))) ||
+    (isRegained && (await isNamespaceOutdated(metadata.namespace, world)))
+  const taken = await takeAll(world, parts, { own, isOutdated })
+  if (taken.kind === 'lost') world.note({ what: 'lost race', claim: metadata, pool: network })
+  if (taken.kind !== 'taken') return settled(requeue())
   const stored = isStored ? berth : berthOf(await storeChoice(world, berth, choice))
   if (isMalformed(stored)) return settled(requeue())
   await tellServed(world, stored, choice)

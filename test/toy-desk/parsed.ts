@@ -11,6 +11,7 @@ import {
   has,
   integerOf,
   isRecord,
+  jsonOf,
   malformedBy,
   ownText,
   requiredText,
@@ -87,19 +88,11 @@ function parseBerth(object: unknown): Berth | Malformed {
 }
 
 export function parseChoice(text: string): Choice | Malformed {
-  const value = parseJSON(text)
+  const value = jsonOf(text)
   const entries = isRecord(value) ? Object.entries(value) : []
   const isGood = ([part, one]: [string, unknown]) => partNames.some(name => name === part) && typeof one === 'string'
   if (entries.length === 0 || !entries.every(isGood)) return { malformed: 'the choice of the berth cannot be read' }
   return Object.fromEntries(entries) as Choice
-}
-
-function parseJSON(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function toShown(addresses: readonly string[], mac: string | undefined): Choice {

@@ -3,10 +3,9 @@
 // answers is put into the cache at once.
 
 import type { Condition } from '../../src/api/condition.ts'
-import { isApiError } from '../../src/kube/api-error.ts'
 import { withFinalizer, withoutFinalizer } from '../../src/kube/finalizers.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
-import { refresh } from '../../src/kube/refresh.ts'
+import { patchSeen } from '../../src/kube/patch-seen.ts'
 import { berths } from './kinds.ts'
 import { type Berth, berthFinalizer, type Choice, choiceAnnotation } from './parsed.ts'
 import type { ToyWorld } from './world.ts'
@@ -49,21 +48,5 @@ export async function unguard(world: World, berth: Berth): Promise<void> {
   if (finalizers.length === 0) world.caches.berths.ended(`${namespace}/${name}`, uid)
 }
 
-async function patchBerth(
-  { client, caches }: World,
-  { metadata }: Berth,
-  patch: object,
-  subresource?: 'status',
-): Promise<KubeObject> {
-  const { name, namespace, uid, resourceVersion } = metadata
-  try {
-    const options = { resourceVersion, uid, ...(subresource && { subresource }) }
-    const answer = await client.mergePatch(berths, { name, namespace }, patch, options)
-    caches.berths.learn(answer)
-    return answer
-  } catch (error) {
-    // The cache is behind, and may stay so for long: the next pass is to see what there is.
-    if (isApiError(error, 'Conflict', 'NotFound')) await refresh(client, berths, caches.berths, { name, namespace })
-    throw error
-  }
-}
+const patchBerth = ({ client, caches }: World, berth: Berth, patch: object, subresource?: 'status') =>
+  patchSeen(client, berths, caches.berths, berth, patch, subresource)

@@ -55,7 +55,15 @@ export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld
   if (isMalformed(claim) || pool === undefined) return settled()
   const seen = observe(claim, pool, isInScope(scope, object), world)
   if (seen.isInScope && isDeletedForMove(seen.report)) return settled(await letMovedReportGo(seen.report, world))
-  return settle(decide(seen), seen, world)
+  const plan = decide(seen)
+  // What an earlier claim of the name left behind may show the very address that this one waits for.
+  if (plan.kind === 'refuse' && isOfAnother(seen)) await sweepReport(key, world)
+  return settle(plan, seen, world)
+}
+
+function isOfAnother({ claim, report, pool }: Seen): boolean {
+  const known = pool === undefined || isMalformed(pool) ? undefined : pool
+  return report !== undefined && !isOwnOrUnowned(report, claim, known)
 }
 
 /** Everything is in place and said, as far as the caches know. */

@@ -2,22 +2,7 @@
 
 import { defineKind, type KubeObject } from '../../kube/object.ts'
 
-/** v1beta2 where it is served, v1beta1 where that is all there is. */
-export const claims = defineKind<KubeObject>({
-  group: 'ipam.cluster.x-k8s.io',
-  versions: ['v1beta2', 'v1beta1'],
-  plural: 'ipaddressclaims',
-  kind: 'IPAddressClaim',
-  namespaced: true,
-})
-
-export const reports = defineKind<KubeObject>({
-  group: 'ipam.cluster.x-k8s.io',
-  versions: ['v1beta2', 'v1beta1'],
-  plural: 'ipaddresses',
-  kind: 'IPAddress',
-  namespaced: true,
-})
+export { ipAddressClaims as claims, ipAddresses as reports } from '../office/kinds.ts'
 
 export const clusters = defineKind<KubeObject>({
   group: 'cluster.x-k8s.io',

@@ -15,7 +15,12 @@ export const capiPermissions: readonly Permission[] = [
     'an IPAddress cannot name its claim as owner where the API server checks which users may block a deletion',
   ),
   seeing(reports, 'addresses that IPAddresses show are taken for free'),
-  permission(reports, ['get', 'create', 'patch', 'delete'], 'claims get no IPAddress'),
+  permission(reports, ['create', 'delete'], 'claims get no IPAddress'),
+  permission(
+    reports,
+    ['get', 'patch'],
+    'an IPAddress that was there before is not adopted, and one of a claim that goes stays',
+  ),
   ...byRule(pools).map(kinds =>
     permission(
       kinds.map(kind => subresource(kind, 'finalizers')),

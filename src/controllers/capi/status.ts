@@ -97,10 +97,17 @@ const conditionFor: Readonly<Record<RefusalReason, RefusalCondition>> = {
   AddressQuarantined: waits(failed),
   AddressInUse: waits(failed),
   RequestsConflict: isWrong,
+  RequestMalformed: isWrong,
   MACInUse: waits(failed),
   MACQuarantined: waits(failed),
+  MACReserved: waits(failed),
   SpaceNotOffered: waits(poolNotReady),
   SpaceUndecided: waits(poolNotReady),
+  // No claim of Cluster API names a network.
+  NetworkNotFound: waits(poolNotReady),
+  NetworkMalformed: waits(poolNotReady),
+  NetworkNotOffered: waits(poolNotReady),
+  NetworkDiffers: waits(poolNotReady),
 }
 
 /** Of a claim that was there before this process: the process before it recorded the event. */

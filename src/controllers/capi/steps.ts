@@ -22,7 +22,7 @@ import type { Pool } from '../../api/pool.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { withFinalizer, withoutFinalizer } from '../../kube/finalizers.ts'
 import type { KubeObject } from '../../kube/object.ts'
-import { refresh } from '../../kube/refresh.ts'
+import { patchSeen } from '../../kube/patch-seen.ts'
 import { readable } from '../office/kept.ts'
 import { claims, reports } from './kinds.ts'
 import { reportOf } from './parsed.ts'
@@ -121,23 +121,5 @@ export async function unguardClaim(world: World, claim: IPAddressClaim): Promise
   if (finalizers.length === 0) world.caches.claims.ended(`${namespace}/${name}`, uid)
 }
 
-async function patchClaim(
-  { client, caches }: World,
-  { metadata }: IPAddressClaim,
-  patch: object,
-  subresource?: 'status',
-): Promise<KubeObject> {
-  const { name, namespace, uid, resourceVersion } = metadata
-  const options = { resourceVersion, uid, ...(subresource && { subresource }) }
-  try {
-    const answer = await client.mergePatch(claims, { name, namespace }, patch, options)
-    caches.claims.learn(answer)
-    return answer
-  } catch (error) {
-    if (!isApiError(error, 'Conflict', 'NotFound')) throw error
-    // The cache is behind, and may stay so for long. A pass that runs again on the same cache would take the hold of a claim
-    // that is gone again and again, and another process would find a stray again and again.
-    await refresh(client, claims, caches.claims, { name, namespace })
-    throw error
-  }
-}
+const patchClaim = ({ client, caches }: World, claim: IPAddressClaim, patch: object, subresource?: 'status') =>
+  patchSeen(client, claims, caches.claims, claim, patch, subresource)
