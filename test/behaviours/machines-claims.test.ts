@@ -62,10 +62,12 @@ describe('A Machine that takes addresses from pools', () => {
         `${machine.metadata.name}-claim-2-0=192.168.102.11/24`,
       ].join(', '),
     )
-    expect(await eventsAbout(world, machine.metadata.uid ?? '')).toContainEqual({
-      type: 'Normal',
-      reason: 'IPAddressesClaimed',
-    })
+    await world.eventually(async () =>
+      expect(await eventsAbout(world, machine.metadata.uid ?? '')).toContainEqual({
+        type: 'Normal',
+        reason: 'IPAddressesClaimed',
+      }),
+    )
   })
 
   test('says it in the provider status too where Mooring is the controller of Machines, and there alone', async () => {
