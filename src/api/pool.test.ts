@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { orThrow } from '../../test/harness/or-throw.ts'
 import { claimablePoolKinds } from './ip-address-claim.ts'
 import { poolKey } from './pool.ts'
-import { ownPoolKinds, toPool, toPools } from './to-pool.ts'
+import { ownPoolKinds, toPool } from './to-pool.ts'
 
 function anAddressPool(asked: string | undefined, given?: unknown, kind = 'AddressPool') {
   return {
@@ -50,7 +50,7 @@ describe('the space of a pool', () => {
 })
 
 describe('the key of a pool', () => {
-  const [pool] = orThrow(toPools(anAddressPool(undefined)))
+  const pool = orThrow(toPool(anAddressPool(undefined)))
 
   test('is that of its object, and names the family only where the object has both', () => {
     expect(pool && poolKey(pool)).toBe('AddressPool.mooring.dev/team-a/vms')
@@ -60,7 +60,7 @@ describe('the key of a pool', () => {
 })
 
 test('an object that is no pool makes none, and says why', () => {
-  expect(toPools({ kind: 'Node', apiVersion: 'v1' })).toHaveProperty('malformed')
+  expect(toPool({ kind: 'Node', apiVersion: 'v1' })).toHaveProperty('malformed')
 })
 
 test('every pool that a claim may name is one whose status we write', () => {

@@ -32,12 +32,6 @@ export function ownPoolKindOf({ apiGroup, kind }: Pick<Identity, 'apiGroup' | 'k
   return ownPoolKinds.find(known => known.group === apiGroup && known.kind === kind)
 }
 
-/** What an object offers, one pool per family. The kinds there are today have one family each. */
-export function toPools(object: unknown): readonly Pool[] | Malformed {
-  const pool = toPool(object)
-  return isMalformed(pool) ? pool : [pool]
-}
-
 export function toPool(object: unknown): Pool | Malformed {
   if (!isRecord(object)) return { malformed: 'a pool is an object' }
   const { apiVersion, kind } = object
