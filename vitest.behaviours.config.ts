@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { longestFirst } from './test/longest-first.ts'
+import { retry } from './test/second-try.ts'
 
 const isOlder = process.env.MOORING_BEHAVIOURS_CRDS === 'v1beta1'
 
@@ -21,6 +22,7 @@ export default defineConfig({
       sequencer: longestFirst(['versions', 'pools', 'restarts', 'watched', 'claims', 'hands', 'pool-status', 'paused']),
     },
     // A thousand claims on a machine that has much else to do.
+    retry,
     testTimeout: 300_000,
     hookTimeout: 90_000,
   },

@@ -1,5 +1,6 @@
 import { defineConfig } from 'vitest/config'
 import { longestFirst } from './test/longest-first.ts'
+import { retry } from './test/second-try.ts'
 import { program } from './vitest.program.config.ts'
 import { robustness } from './vitest.robustness.config.ts'
 
@@ -15,6 +16,7 @@ export default defineConfig({
     sequence: {
       sequencer: longestFirst(['controller/controller', 'controller/desks', 'behaviours/claims']),
     },
+    retry,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

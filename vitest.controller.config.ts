@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { retry } from './test/second-try.ts'
 
 export default defineConfig({
   test: {
@@ -9,6 +10,7 @@ export default defineConfig({
     isolate: false,
     // One lease and one set of roles at a time.
     fileParallelism: false,
+    retry,
     testTimeout: 120_000,
     hookTimeout: 90_000,
   },

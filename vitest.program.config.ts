@@ -3,6 +3,7 @@
 
 import { defineConfig } from 'vitest/config'
 import { longestFirst } from './test/longest-first.ts'
+import { retry } from './test/second-try.ts'
 
 export const program = ['src/cli/cli.test.ts', 'src/cli/private-data.test.ts', 'test/docs/**/*.test.ts']
 
@@ -15,6 +16,7 @@ export default defineConfig({
     isolate: false,
     maxWorkers: '100%',
     sequence: { sequencer: longestFirst(['cli/cli', 'docs/tutorials', 'cli/private-data']) },
+    retry,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

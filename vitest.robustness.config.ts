@@ -2,6 +2,7 @@
 
 import { defineConfig } from 'vitest/config'
 import { longestFirst } from './test/longest-first.ts'
+import { retry } from './test/second-try.ts'
 
 export const robustness = ['test/robustness/**/*.test.ts', 'test/perturbation/perturbation.test.ts']
 
@@ -23,6 +24,7 @@ export default defineConfig({
         'robustness/full-disk',
       ]),
     },
+    retry,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
