@@ -22,6 +22,8 @@ export const referenceIpamVersion = 'v1.0.3'
 const clusterApiVersion = 'v1.14.2'
 const vsphereProviderVersion = 'v1.14.0'
 const vcenterVersion = 'v0.52.0'
+const cniVersion = 'v1.3.0'
+export const whereaboutsVersion = 'v0.8.0'
 export const helmVersion = 'v3.19.5'
 export const prometheusVersion = 'v3.5.0'
 
@@ -123,6 +125,22 @@ const recipes = {
     go: ['build', '-trimpath', '-ldflags', '-s -w'],
     target: '.',
     minutes: 1,
+  },
+  cnitool: {
+    module: moduleAt('cni'),
+    into: `cni-${cniVersion}`,
+    go: ['build', '-trimpath', '-ldflags', '-s -w'],
+    target: 'github.com/containernetworking/cni/cnitool',
+    minutes: 1,
+  },
+  whereabouts: {
+    module: moduleAt('whereabouts'),
+    into: `whereabouts-${whereaboutsVersion}`,
+    go: ['build', '-trimpath', '-ldflags', '-s -w'],
+    target: 'github.com/k8snetworkplumbingwg/whereabouts/cmd',
+    minutes: 4,
+    // As it is shipped.
+    env: { CGO_ENABLED: '0' },
   },
   helm: {
     module: moduleAt('helm'),
