@@ -10,7 +10,18 @@
 
 import { ipamGroup, mooringGroup } from '../api/names.ts'
 import type { Identity } from '../api/object.ts'
-import { childOf, has, isRecord, pathTo, requiredText, type Shape, shapeOf, textOf, textsOf } from '../api/shape.ts'
+import {
+  childOf,
+  has,
+  integerOf,
+  isRecord,
+  pathTo,
+  requiredText,
+  type Shape,
+  shapeOf,
+  textOf,
+  textsOf,
+} from '../api/shape.ts'
 import { ownPoolKindOf } from '../api/to-pool.ts'
 import { type Family, type IP, parseIP, toIPText, toValue } from '../ip/address.ts'
 import { type CIDR, containsIP, parseCIDR, toCIDRText, toNetwork } from '../ip/cidr.ts'
@@ -27,7 +38,29 @@ export type NetworkHolder = (typeof holders)[number]
 
 export interface MooringConfig {
   readonly holder: NetworkHolder
+  /** For the interface in the pod; none unless said. */
+  readonly routes: readonly Route[]
+  /** Undefined where it says nothing: then the name servers of the pool count. */
+  readonly dns: DNS | undefined
   readonly from: { readonly pool: Identity } | { readonly ranges: readonly FamilyRanges[] }
+}
+
+/** As CNI has them: `dst` is a CIDR, `gw` an address. The numbers are of version 1.1. */
+export interface Route {
+  readonly dst: string
+  readonly gw?: string
+  readonly mtu?: number
+  readonly advmss?: number
+  readonly priority?: number
+  readonly table?: number
+  readonly scope?: number
+}
+
+export interface DNS {
+  readonly nameservers?: readonly string[]
+  readonly domain?: string
+  readonly search?: readonly string[]
+  readonly options?: readonly string[]
 }
 
 /** What is listed of one family. */
@@ -56,7 +89,46 @@ export function readMooringConfig(ipam: Shape, namespace: string, hasSubnets: bo
     ipam.faults.push(`${pathTo(ipam, 'pool')}: ipam ${which}`)
   }
   const from = hasPool ? { pool: poolIn(childOf(ipam, 'pool'), namespace) } : { ranges: rangesOf(ipam) }
-  return { from, holder: holderIn(ipam, hasPool) }
+  return { from, holder: holderIn(ipam, hasPool), routes: routesOf(ipam), dns: dnsOf(ipam) }
+}
+
+const routeNumbers = ['mtu', 'advmss', 'priority', 'table', 'scope'] as const
+
+function routesOf(ipam: Shape): readonly Route[] {
+  return listOf(ipam, 'routes').flatMap((item, i) => {
+    const path = `${pathTo(ipam, 'routes')}[${i}]`
+    const shape = shapeOf(item, path, ipam.faults)
+    const before = ipam.faults.length
+    const dst = parseCIDR(requiredText(shape, 'dst'))
+    const gwText = textOf(shape, 'gw') || undefined
+    const gw = gwText === undefined ? undefined : parseIP(gwText)
+    const numbers = routeNumbers.flatMap(key => {
+      const value = integerOf(shape, key, 0, 0xffff_ffff)
+      return value === undefined ? [] : [[key, value] as const]
+    })
+    if (ipam.faults.length > before) return []
+    if (isMalformed(dst)) ipam.faults.push(`${path}.dst: ${dst.malformed}`)
+    else if (isMalformed(gw)) ipam.faults.push(`${path}.gw: ${gw.malformed}`)
+    else if (gw !== undefined && gw.family !== dst.ip.family)
+      ipam.faults.push(`${path}.gw is ${toIPText(gw)}, of another family than dst`)
+    else
+      return [{ dst: toCIDRText(dst), ...(gw !== undefined && { gw: toIPText(gw) }), ...Object.fromEntries(numbers) }]
+    return []
+  })
+}
+
+function dnsOf(ipam: Shape): DNS | undefined {
+  if (!has(ipam, 'dns')) return undefined
+  const shape = childOf(ipam, 'dns')
+  const domain = textOf(shape, 'domain')
+  const lists = (['nameservers', 'search', 'options'] as const).flatMap(key => {
+    const texts = boundedTexts(shape, key)
+    return texts.length === 0 ? [] : [[key, texts] as const]
+  })
+  const wrong = boundedTexts(shape, 'nameservers').find(text => isMalformed(parseIP(text)))
+  if (wrong !== undefined)
+    ipam.faults.push(`${pathTo(shape, 'nameservers')} has ${quoteText(wrong)}, which is no address`)
+  return { ...Object.fromEntries(lists), ...(domain && { domain }) }
 }
 
 function holderIn(ipam: Shape, hasPool: boolean): NetworkHolder {
