@@ -70,12 +70,9 @@ export function startNodeAgent(options: NodeAgentOptions): NodeAgent {
     new Reflector({ ...parts, kind: ipamClaims, cache: caches.claims, labelSelector: `${nodeLabel}=${node}` }),
   ]
   const problem = () => {
-    for (const one of followed) {
-      const why = one.problem()
-      if (why !== undefined) return why
-      if (one.state === 'empty' || one.state === 'listing') return `${one.name} are being read`
-    }
-    return undefined
+    const unread = Object.values(caches).some(cache => !cache.hasSynced)
+    const why = followed.map(one => one.problem()).find(one => one !== undefined)
+    return why ?? (unread ? 'the API server has not shown pods, networks and claims yet' : undefined)
   }
   const manager = new Manager({ clock, random, log })
   const domain = manager.domain('node')
@@ -120,7 +117,8 @@ export function startNodeAgent(options: NodeAgentOptions): NodeAgent {
     for (const uid of new Set([...state.values()].map(({ podUID }) => podUID))) left.mark(uid)
   })
   const counted = metrics && measureNode(metrics, world, followed, clock)
-  void manager.start()
+  // It ends when it is stopped before everything was listed.
+  manager.start().catch(() => {})
   return {
     problem,
     attached: () => [...state.values()].filter(({ containerID }) => containerID !== '').length,

@@ -144,6 +144,24 @@ async function claimFor(
   world: NodeWorld,
 ): Promise<IPAMClaim> {
   if (selected.claim === '') return ownClaim(pod, selected, read, world)
+  for (let tries = 1; ; tries++) {
+    try {
+      return await lockedClaim(pod, selected, read, world)
+    } catch (error) {
+      // Another program wrote to the claim at the same moment.
+      if (tries === triesMax || !(error instanceof CNIError && isApiError(error.cause, 'Conflict'))) throw error
+    }
+  }
+}
+
+const triesMax = 3
+
+async function lockedClaim(
+  pod: Pod,
+  selected: Selected,
+  read: ReadAttachment<MooringReading>,
+  world: NodeWorld,
+): Promise<IPAMClaim> {
   const claim = await namedClaim(pod, selected, world)
   const key = `${claim.metadata.namespace}/${claim.metadata.name}`
   if (claim.network !== read.reading.name || (claim.attachment ?? read.key) !== read.key) {
@@ -151,7 +169,13 @@ async function claimFor(
     throw new CNIError(codes.refused, `IPAMClaim ${key} is for ${quoteText(its)}, and the interface is on ${read.key}`)
   }
   if (claim.isDeleting) throw new CNIError(codes.tryAgainLater, `IPAMClaim ${key} is being deleted`)
-  return claim
+  const isFree = claim.metadata.ownerReferences.length > 0 || !(await isTaken(pod, claim, world))
+  if (isFree) return claim
+  throw new CNIError(
+    codes.refused,
+    `another pod uses IPAMClaim ${key}`,
+    'a claim is for one pod, or one virtual machine',
+  )
 }
 
 async function namedClaim(pod: Pod, { claim: name }: Selected, world: NodeWorld): Promise<IPAMClaim> {
@@ -170,8 +194,6 @@ async function namedClaim(pod: Pod, { claim: name }: Selected, world: NodeWorld)
 }
 
 async function whetherUsed(pod: Pod, claim: IPAMClaim, world: NodeWorld) {
-  const { ownerReferences } = claim.metadata
-  if (ownerReferences.length === 0) return (await isTaken(pod, claim, world)) ? 'no' : 'yes'
   const at = mayUse(claim, pod, undefined)
   if (at !== 'not known yet') return at
   const ref = { namespace: pod.metadata.namespace, name: pod.domain }

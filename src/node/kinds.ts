@@ -3,7 +3,7 @@
 import { defineKind, type KubeObject } from '../kube/object.ts'
 
 export { attachments, holds, ipamClaims, kindAs, pods } from '../controllers/office/kinds.ts'
-export { virtualMachineInstances } from '../controllers/vm/kinds.ts'
+export { nodes, virtualMachineInstances } from '../controllers/vm/kinds.ts'
 
 /** That which this process is of. */
 export const daemonSets = defineKind<KubeObject>({
@@ -12,12 +12,4 @@ export const daemonSets = defineKind<KubeObject>({
   plural: 'daemonsets',
   kind: 'DaemonSet',
   namespaced: true,
-})
-
-export const nodes = defineKind<KubeObject>({
-  group: '',
-  versions: ['v1'],
-  plural: 'nodes',
-  kind: 'Node',
-  namespaced: false,
 })

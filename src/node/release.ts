@@ -28,7 +28,7 @@ export async function releaseClaim(key: string, world: NodeWorld): Promise<PassR
   const record = state.ofPod(owner.uid, claim.interface)
   if ((record?.containerID ?? '') !== '') return done()
   // A pod that ends may be about to get its first sandbox, as long as it had none.
-  const isEnding = pod !== undefined && pod.isDeleting && record?.wasAttached === true
+  const isEnding = pod?.isDeleting === true && record?.wasAttached === true
   if (pod !== undefined && !pod.isCompleted && !isEnding) return done()
   if (record !== undefined) state.remove(record)
   const ref = { namespace, name }

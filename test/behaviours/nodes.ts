@@ -209,5 +209,9 @@ export async function aPlainPod(world: World, draft: PodDraft): Promise<Stored> 
 export async function forceDelete(world: World, pod: Thing): Promise<void> {
   const { metadata } = pod as KubeObject
   const { pods } = await import('../../src/node/kinds.ts')
-  await world.client.delete(pods, { namespace: metadata.namespace ?? '', name: metadata.name ?? '' }, { graceSeconds: 0 })
+  await world.client.delete(
+    pods,
+    { namespace: metadata.namespace ?? '', name: metadata.name ?? '' },
+    { graceSeconds: 0 },
+  )
 }
