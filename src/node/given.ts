@@ -9,7 +9,7 @@
 // Neither the status of a claim nor its annotations are believed: any user who may write them could put the address of another
 // network on this one. What counts is the hold, which names the claim by its uid and the network that it was given out from.
 
-import { mayUse, userOf } from '../api/claim-use.ts'
+import { mayUse, ownerOf, userOf } from '../api/claim-use.ts'
 import { holdName, parseHold } from '../api/hold.ts'
 import type { IPAMClaim } from '../api/ipam-claim.ts'
 import { ipsAllocatedCondition, usedByAnnotation } from '../api/names.ts'
@@ -169,7 +169,8 @@ async function lockedClaim(
     throw new CNIError(codes.refused, `IPAMClaim ${key} is for ${quoteText(its)}, and the interface is on ${read.key}`)
   }
   if (claim.isDeleting) throw new CNIError(codes.tryAgainLater, `IPAMClaim ${key} is being deleted`)
-  const isFree = claim.metadata.ownerReferences.length > 0 || !(await isTaken(pod, claim, world))
+  const isOfOne = ownerOf(claim) !== undefined || claim.metadata.ownerReferences.some(({ kind }) => kind === 'Pod')
+  const isFree = isOfOne || !(await isTaken(pod, claim, world))
   if (isFree) return claim
   throw new CNIError(
     codes.refused,
