@@ -178,6 +178,10 @@ export async function binary(program: Program, say: (line: string) => void = noP
   return givenBinary(program) ?? (await builtBy(recipes[program], program, say))
 }
 
+/** Whether it can be had without building it. */
+export const hasBinary = (program: Program): boolean =>
+  givenBinary(program) !== undefined || existsSync(join(cacheRoot(), 'real', recipes[program].into, program))
+
 /** The path of a program of the cache; builds it first where it is missing. */
 export async function builtBy(
   recipe: Recipe,
