@@ -158,10 +158,15 @@ function podIn(text: string): PodName | undefined {
 }
 
 function validIn(config: Readonly<Record<string, unknown>>): readonly ValidAttachment[] {
-  const list = field(config, 'cni.dev/valid-attachments') ?? field(config, 'cni.dev/attachments')
+  const [list] = ['cni.dev/valid-attachments', 'cni.dev/attachments'].flatMap(key => {
+    const value = field(config, key)
+    return value === undefined ? [] : [value]
+  })
   const isWhole = (one: unknown): one is ValidAttachment =>
     isRecord(one) && typeof one.containerID === 'string' && typeof one.ifname === 'string'
   if (Array.isArray(list) && list.every(isWhole)) return list
+  // So libcni writes the list of a runtime that has none.
+  if (list === null) return []
   // An empty list lets go of everything: a missing one cannot be taken for it.
   const how = 'it lists containerID and ifname of each attachment that is to stay'
   throw new CNIError(codes.network, 'cni.dev/valid-attachments is missing, or no such list', how)

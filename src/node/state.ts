@@ -77,8 +77,12 @@ export class State {
     return this.#byContainer.get(`${containerID} ${ifname}`)
   }
 
+  /** What a sandbox has stays as it is: an ADD may have been quicker than the pass that prepares it. */
   prepare(made: Omit<Attachment, 'containerID' | 'netns' | 'wasAttached' | 'boot'>): Attachment {
-    return this.#write({ ...made, containerID: '', netns: '', wasAttached: false, boot: this.#boot })
+    const known = this.ofPod(made.podUID, made.ifname)
+    if (known !== undefined && known.containerID !== '') return known
+    const wasAttached = known?.wasAttached ?? false
+    return this.#write({ ...made, containerID: '', netns: '', wasAttached, boot: this.#boot })
   }
 
   attach(prepared: Attachment, containerID: string, netns: string): Attachment {

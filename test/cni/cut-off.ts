@@ -1,5 +1,6 @@
 // A node that cannot reach the API server: what it has given goes on to work, what it knows it answers, and the rest waits with a reason.
 
+import { createHash } from 'node:crypto'
 import type { Sentences } from '../capi/sentences.ts'
 import { until } from '../capi/until.ts'
 import { failureOf, same } from './forwarder.ts'
@@ -83,8 +84,12 @@ export async function checkCutOff(sentences: Sentences, world: World): Promise<v
   )
 }
 
+/** As cnitool names it. */
+const containerOf = (netns: string): string =>
+  `cnitool-${createHash('sha512').update(netns).digest('hex').slice(0, 20)}`
+
 const environmentOf = ({ attachment, pod }: Guest): Record<string, string> => ({
-  CNI_CONTAINERID: `direct-${pod.metadata.name}`,
+  CNI_CONTAINERID: containerOf(attachment.netns),
   CNI_NETNS: attachment.netns,
   CNI_IFNAME: attachment.ifname ?? '',
   CNI_ARGS: argsFor(pod),

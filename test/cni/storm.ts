@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ipamClaims } from '../../src/controllers/office/kinds.ts'
 import type { Sentences } from '../capi/sentences.ts'
 import { until } from '../capi/until.ts'
+import { seededRandom } from '../harness/seeded-random.ts'
 import { type Agent, addNetwork, deletePod, heldOn, home, makePod, type Stored, type World } from './world.ts'
 
 const network = 'storm'
@@ -22,7 +23,7 @@ export async function checkStorm(sentences: Sentences, world: World, { calls, se
   await addNetwork(world, network, {
     plugins: [{ type: 'mooring', ipam: { type: 'mooring', ranges: ['10.84.0.0/24'] } }],
   })
-  const random = randomOf(seed)
+  const random = seededRandom(seed)
   const inUse = new Map<string, string>()
   const twice: string[] = []
   const count = { add: 0, del: 0, refused: 0, killed: 0, served: 0 }
@@ -152,16 +153,5 @@ async function persist<T>(act: () => Promise<T>): Promise<T> {
       if (Date.now() > deadline) throw error
       await delay(200)
     }
-  }
-}
-
-/** The same numbers for the same seed. */
-function randomOf(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
