@@ -80,3 +80,16 @@ test('an interface of any name is kept inside of the directory', () => {
   expect(readdirSync(directory)).toHaveLength(4)
   expect(opened().size).toBe(4)
 })
+
+test('what a sandbox has stays, when the pass that prepares it comes later than the ADD', () => {
+  const state = opened()
+  state.attach(state.prepare(made), 'abc', '/run/netns/abc')
+  state.prepare(made)
+  expect(state.ofContainer('abc', 'net1')).toMatchObject({ pod: 'web-0', containerID: 'abc' })
+})
+
+test('what is prepared for the next sandbox still says that there was one', () => {
+  const state = opened()
+  state.detach(state.attach(state.prepare(made), 'abc', '/run/netns/abc'))
+  expect(state.prepare(made)).toMatchObject({ containerID: '', wasAttached: true })
+})
