@@ -5,6 +5,7 @@
 # docs/explanation/supply-chain.md says how to find it.
 
 ARG BUILD_IMAGE=node:22-bookworm-slim
+ARG GO_IMAGE=golang:1.26-bookworm
 ARG RUN_IMAGE=gcr.io/distroless/nodejs22-debian12:nonroot
 
 FROM ${BUILD_IMAGE} AS build
@@ -22,11 +23,18 @@ COPY package.json package-lock.json .npmrc ./
 COPY dashboard/package.json dashboard/
 RUN npm ci --omit=dev && rm -rf node_modules/@mooring
 
+# The CNI plugin, which `mooring node` puts on its node.
+FROM ${GO_IMAGE} AS plugin
+WORKDIR /src
+COPY src/node/forwarder .
+RUN CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags '-s -w -buildid=' -o mooring .
+
 # Node and its libraries, and nothing that could be run but it.
 FROM ${RUN_IMAGE}
 WORKDIR /app
 COPY --from=packages /src/node_modules node_modules
 COPY --from=build /src/dist dist
+COPY --from=plugin /src/mooring cni/mooring
 COPY config/crd config/crd
 COPY package.json LICENSE ./
 ENV NODE_ENV=production

@@ -176,3 +176,12 @@ export const installItemsMax = 2_000
 
 /** Claims of new Machines that a preflight plays through, in a few seconds: any user who may write a MachineSet may ask for billions. */
 export const rehearsedClaimsMax = 10_000
+
+/** One call of the CNI plugin: a page, as a rule; a GC lists all that is attached on a node. The plugin itself reads half of it. */
+export const cniRequestBytesMax = 8 * 1024 * 1024
+
+/** Calls of the CNI plugin at once, of one node: more pods than a node has start together. */
+export const cniCallsMax = 512
+
+/** How long such a call may take to arrive: the forwarder writes it in one go. */
+export const cniRequestMsMax = 5_000

@@ -15,6 +15,7 @@ import type { PermissionScope } from '../../src/controllers/component.ts'
 import type { Desk } from '../../src/controllers/desk.ts'
 import { desks } from '../../src/controllers/desks.ts'
 import { officeComponent } from '../../src/controllers/office/component.ts'
+import { nodePermissions } from '../../src/node/permissions.ts'
 import { toPolicies } from './policies.ts'
 import { RuleReasons, rulesOf } from './rules.ts'
 
@@ -131,6 +132,113 @@ export function toRBAC(options: InstallOptions): Manifest[] {
       rules: metricsReaderRules,
     },
   ]
+}
+
+/** A namespace of its own: what is mounted from nodes asks for more than the controller's allows. */
+const nodeNamespace = 'mooring-node'
+
+/** The agent on every node, which answers the CNI plugin, and all that it needs. It is applied by those that want it. */
+export function toNodeAgent(plain: InstallOptions): Manifest[] {
+  const options = { ...plain, namespace: nodeNamespace }
+  const { labels, image } = options
+  const metadata = placed(options, 'node')
+  const privileged = Object.fromEntries(Object.keys(podSecurity).map(mode => [mode, 'privileged']))
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name }
+  const subjects = [{ kind: 'ServiceAccount', name: metadata.name, namespace: nodeNamespace }]
+  const own = { ...roleRef, kind: 'Role' }
+  return [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: nodeNamespace, labels: { ...labels, ...privileged } } },
+    { apiVersion: 'v1', kind: 'ServiceAccount', metadata, automountServiceAccountToken: false },
+    { apiVersion: rbacVersion, kind: 'ClusterRole', metadata: named(options, 'node'), rules: nodeRules },
+    { apiVersion: rbacVersion, kind: 'ClusterRoleBinding', metadata: named(options, 'node'), roleRef, subjects },
+    { apiVersion: rbacVersion, kind: 'Role', metadata, rules: daemonSetRules(metadata.name) },
+    { apiVersion: rbacVersion, kind: 'RoleBinding', metadata, roleRef: own, subjects },
+    {
+      apiVersion: 'apps/v1',
+      kind: 'DaemonSet',
+      metadata,
+      spec: {
+        selector: { matchLabels: nodeLabels },
+        updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '10%' } },
+        template: {
+          metadata: { labels: { ...labels, ...nodeLabels } },
+          spec: nodePodSpec(image, metadata.name),
+        },
+      },
+    },
+  ]
+}
+
+const nodeSets = [
+  { name: 'node', permissions: nodePermissions },
+  ...permissionSets([], []).filter(({ name }) => name === 'diagnostics'),
+]
+export const nodeRules = rulesOf(nodeSets, ['cluster', 'watched'])
+export const daemonSetRules = (name: string) => [
+  { apiGroups: ['apps'], resources: ['daemonsets'], resourceNames: [name], verbs: ['get'] },
+]
+
+const nodeLabels = { 'app.kubernetes.io/component': 'mooring-node' }
+
+/** Directories of the node, and where the agent has them. */
+const hostPaths = {
+  'cni-bin': { path: '/opt/cni/bin', mountPath: '/host/opt/cni/bin' },
+  run: { path: '/run/mooring', mountPath: '/run/mooring' },
+  state: { path: '/var/lib/mooring', mountPath: '/var/lib/mooring' },
+  netns: { path: '/run/netns', mountPath: '/run/netns', readOnly: true, mountPropagation: 'HostToContainer' },
+}
+
+export const nodeArgs = (daemonSet: string): readonly string[] => [
+  'node',
+  '--cni-bin=/host/opt/cni/bin',
+  `--daemonset=${daemonSet}`,
+  '--metrics=:8443',
+  '--health=:8081',
+]
+
+function nodePodSpec(image: string, name: string): Manifest {
+  return {
+    serviceAccountName: name,
+    automountServiceAccountToken: false,
+    priorityClassName: 'system-node-critical',
+    // Pods start on a node whatever it is tainted with, and need their addresses there.
+    tolerations: [{ operator: 'Exists' }],
+    nodeSelector: { 'kubernetes.io/os': 'linux' },
+    terminationGracePeriodSeconds: 10,
+    // Root, without any of its powers: the directories of the node are root's, and the socket is for root alone.
+    securityContext: { runAsUser: 0, runAsGroup: 0, seccompProfile: { type: 'RuntimeDefault' } },
+    containers: [
+      {
+        name: 'node',
+        image,
+        args: nodeArgs(name),
+        env: [{ name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+        ports: [
+          { name: 'metrics', containerPort: 8443, protocol: 'TCP' },
+          { name: 'health', containerPort: 8081, protocol: 'TCP' },
+        ],
+        livenessProbe: { httpGet: { path: '/healthz', port: 'health' }, periodSeconds: 20 },
+        readinessProbe: { httpGet: { path: '/readyz', port: 'health' }, periodSeconds: 5 },
+        resources: { requests: { cpu: '10m', memory: '80Mi' }, limits: { memory: '256Mi' } },
+        securityContext: {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        },
+        volumeMounts: [
+          ...Object.entries(hostPaths).map(([volume, { path: _, ...mount }]) => ({ name: volume, ...mount })),
+          { name: 'token', mountPath: account, readOnly: true },
+        ],
+      },
+    ],
+    volumes: [
+      ...Object.entries(hostPaths).map(([volume, { path }]) => ({
+        name: volume,
+        hostPath: { path, type: 'DirectoryOrCreate' },
+      })),
+      tokenVolume,
+    ],
+  }
 }
 
 /** For users, not for the controller. */
@@ -360,7 +468,7 @@ export interface ManifestFile {
 /** The files that are kept in git, for users that apply or kustomize them. */
 export function toFiles(options: InstallOptions): ManifestFile[] {
   const oneNamespace = { ...options, watchedNamespace: 'default' }
-  const files: readonly (readonly [path: string, about: string, objects: readonly Manifest[]])[] = [
+  const files: (readonly [path: string, about: string, objects: readonly Manifest[]])[] = [
     [
       'manager/manager.yaml',
       'The controller: two replicas, of which one leads.',
@@ -393,6 +501,11 @@ export function toFiles(options: InstallOptions): ManifestFile[] {
       toCertificates(options),
     ],
   ]
+  files.push([
+    'node/node.yaml',
+    'The agent on every node, which answers the CNI plugin `mooring`: docs/reference/node.md.',
+    toNodeAgent(options),
+  ])
   return files.map(([path, about, objects]) => {
     const head = `# ${about}\n# Written by \`npm run config\`: change what it is made from.\n`
     return { path, text: head + toYAML(objects, options) }
@@ -401,7 +514,7 @@ export function toFiles(options: InstallOptions): ManifestFile[] {
 
 /** One document each. Every rule of a role has a line for each part of the controller that needs it, and what for. */
 export function toYAML(objects: readonly Manifest[], { desks, on }: WhichDesks = plainInstall): string {
-  const reasons = new RuleReasons(permissionSets(desks, on))
+  const reasons = new RuleReasons([...permissionSets(desks, on), { name: 'node', permissions: nodePermissions }])
   const toText = (object: Manifest) => (isRole(object) ? explained(object, reasons) : stringify(object, yamlStyle))
   return objects.map(object => `---\n${toText(object)}`).join('')
 }

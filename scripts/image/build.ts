@@ -1,4 +1,4 @@
-// The program compiled and put into an image, in memory.
+// The program and the CNI plugin, compiled and put into an image, in memory.
 
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { toLayers, user } from './contents.ts'
+import { buildForwarder } from './forwarder.ts'
 import { type Image, toImage } from './oci.ts'
 
 const repository = fileURLToPath(new URL('../../', import.meta.url))
@@ -25,12 +26,14 @@ export function buildImage(): BuiltImage {
       `an image is made of the Node that makes it, and this one is for ${process.platform} ${process.arch}`,
     )
   }
-  const dist = mkdtempSync(join(tmpdir(), 'mooring-image-'))
+  const made = mkdtempSync(join(tmpdir(), 'mooring-image-'))
+  const dist = join(made, 'dist')
   try {
     compile(dist)
+    const plugin = buildForwarder(made, architecture)
     const name = `mooring:v${version}`
     const image = toImage({
-      layers: toLayers({ repository, dist, node: process.execPath }),
+      layers: toLayers({ repository, dist, plugin, node: process.execPath }),
       entrypoint: ['/usr/bin/node', '/app/dist/main.js'],
       user: `${user.id}:${user.id}`,
       workingDir: '/app',
@@ -47,7 +50,7 @@ export function buildImage(): BuiltImage {
     })
     return { ...image, name }
   } finally {
-    rmSync(dist, { recursive: true, force: true })
+    rmSync(made, { recursive: true, force: true })
   }
 }
 

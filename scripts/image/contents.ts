@@ -1,5 +1,5 @@
 // What is in the image: Node with the libraries it is linked to, the packages that the lock file says are needed to run, and
-// the program. No shell, no package manager, nothing that could be run but Node.
+// the program, with the CNI plugin that it puts on nodes. No shell, no package manager, nothing else that could be run.
 
 import { spawnSync } from 'node:child_process'
 import { existsSync, lstatSync, readdirSync, readFileSync, readlinkSync } from 'node:fs'
@@ -13,16 +13,18 @@ export interface ContentsOptions {
   readonly repository: string
   /** What the compiler wrote. */
   readonly dist: string
+  /** The CNI plugin, compiled. */
+  readonly plugin: string
   /** The Node to put in. */
   readonly node: string
 }
 
 /** From what changes least to what changes most, so that a new version is a small download. */
-export function toLayers({ repository, dist, node }: ContentsOptions): Layer[] {
+export function toLayers({ repository, dist, plugin, node }: ContentsOptions): Layer[] {
   return [
     { about: `node ${process.version}`, entries: withFolders(nodeEntries(node)) },
     { about: 'packages, by package-lock.json', entries: withFolders(packageEntries(repository)) },
-    { about: 'mooring', entries: withFolders(programEntries(repository, dist)) },
+    { about: 'mooring', entries: withFolders(programEntries(repository, dist, plugin)) },
   ]
 }
 
@@ -61,11 +63,12 @@ function packageEntries(repository: string): TarEntry[] {
     .flatMap(([path]) => folder(join(repository, path), `app/${path}`, name => name !== 'node_modules'))
 }
 
-function programEntries(repository: string, dist: string): TarEntry[] {
+function programEntries(repository: string, dist: string, plugin: string): TarEntry[] {
   const isShipped = (name: string) => !name.endsWith('.map') && name !== '.tsbuildinfo' && name !== 'release'
   return [
     ...folder(dist, 'app/dist', isShipped),
     ...folder(join(repository, 'config', 'crd'), 'app/config/crd', () => true),
+    { ...copy(plugin, 'app/cni/mooring'), isExecutable: true },
     ...['package.json', 'LICENSE'].map(name => copy(join(repository, name), `app/${name}`)),
   ]
 }

@@ -22,6 +22,8 @@ export const referenceIpamVersion = 'v1.0.3'
 const clusterApiVersion = 'v1.14.2'
 const vsphereProviderVersion = 'v1.14.0'
 const vcenterVersion = 'v0.52.0'
+const cniVersion = 'v1.3.0'
+export const whereaboutsVersion = 'v0.8.0'
 export const helmVersion = 'v3.19.5'
 export const prometheusVersion = 'v3.5.0'
 
@@ -124,6 +126,22 @@ const recipes = {
     target: '.',
     minutes: 1,
   },
+  cnitool: {
+    module: moduleAt('cni'),
+    into: `cni-${cniVersion}`,
+    go: ['build', '-trimpath', '-ldflags', '-s -w'],
+    target: 'github.com/containernetworking/cni/cnitool',
+    minutes: 1,
+  },
+  whereabouts: {
+    module: moduleAt('whereabouts'),
+    into: `whereabouts-${whereaboutsVersion}`,
+    go: ['build', '-trimpath', '-ldflags', '-s -w'],
+    target: 'github.com/k8snetworkplumbingwg/whereabouts/cmd',
+    minutes: 4,
+    // As it is shipped.
+    env: { CGO_ENABLED: '0' },
+  },
   helm: {
     module: moduleAt('helm'),
     into: `helm-${helmVersion}`,
@@ -159,6 +177,10 @@ export function digestOf(module: string, file: string): string {
 export async function binary(program: Program, say: (line: string) => void = noProgress): Promise<string> {
   return givenBinary(program) ?? (await builtBy(recipes[program], program, say))
 }
+
+/** Whether it can be had without building it. */
+export const hasBinary = (program: Program): boolean =>
+  givenBinary(program) !== undefined || existsSync(join(cacheRoot(), 'real', recipes[program].into, program))
 
 /** The path of a program of the cache; builds it first where it is missing. */
 export async function builtBy(

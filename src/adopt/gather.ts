@@ -1,22 +1,29 @@
 // Everything a judgement is made on, listed once. A kind that is not installed has no objects.
 
+import { clusterAddressPoolKind } from '../api/address-pool.ts'
 import type { Hold } from '../api/hold.ts'
 import { parseIPAddress } from '../api/ip-address.ts'
 import { parseIPAddressClaim } from '../api/ip-address-claim.ts'
+import { parseIPAMClaim } from '../api/ipam-claim.ts'
+import { parseLauncherPod } from '../api/launcher-pod.ts'
 import { type Metadata, metadataOf } from '../api/object.ts'
 import { childOf, shapeOf } from '../api/shape.ts'
+import { parseVirtualMachineInstance } from '../api/virtual-machine.ts'
 import { claims, reports } from '../controllers/capi/kinds.ts'
 import { listAll } from '../controllers/capi/listed.ts'
 import * as kinds from '../controllers/office/kinds.ts'
 import { holdOf } from '../controllers/office/parsed.ts'
 import type { Scope } from '../controllers/office/scope.ts'
-import { isMalformed } from '../ip/malformed.ts'
+import { virtualMachineInstances } from '../controllers/vm/kinds.ts'
+import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import { leases } from '../kube/lease.ts'
 import { defineKind, type Kind, type KubeObject, keyOf } from '../kube/object.ts'
 import { type Metal3Address, metal3Group, parseMetal3Address, parseMetal3Pool } from './metal3.ts'
 import type { Metal3Objects } from './metal3-translation.ts'
+import { type Allocation, parseReservation, parseWhereaboutsPool, whereaboutsGroup } from './whereabouts.ts'
+import type { WhereaboutsObjects } from './whereabouts-translation.ts'
 
 const metal3Kind = (kind: string, plural: string): Kind =>
   defineKind<KubeObject>({ group: metal3Group, versions: ['v1alpha1'], plural, kind, namespaced: true })
@@ -43,6 +50,46 @@ export async function gatherMetal3(client: Client, scope: Scope): Promise<Metal3
     claims: known,
     holds: await readableHolds(client, scope),
   }
+}
+
+const whereaboutsKind = (kind: string, plural: string): Kind =>
+  defineKind<KubeObject>({ group: whereaboutsGroup, versions: ['v1alpha1'], plural, kind, namespaced: true })
+
+const whereaboutsPools = whereaboutsKind('IPPool', 'ippools')
+const reservations = whereaboutsKind('OverlappingRangeIPReservation', 'overlappingrangeipreservations')
+
+/** Pods last: one that has got its address in between is then listed too. Its own objects lie in a namespace of whereabouts. */
+export async function gatherWhereabouts(client: Client, scope: Scope): Promise<WhereaboutsObjects> {
+  const everywhere = { namespace: '' }
+  const unreadable: { name: string; malformed: string }[] = []
+  const allocations: Allocation[] = []
+  const take = (object: KubeObject, read: readonly Allocation[] | Malformed): void => {
+    if (isMalformed(read)) unreadable.push({ name: `${object.kind} ${keyOf(object)}`, malformed: read.malformed })
+    else allocations.push(...read.filter(({ pod }) => scope.namespace === '' || pod.startsWith(`${scope.namespace}/`)))
+  }
+  for (const object of await listAll(client, whereaboutsPools, everywhere)) take(object, parseWhereaboutsPool(object))
+  for (const object of await listAll(client, reservations, everywhere)) {
+    const read = parseReservation(object)
+    take(object, isMalformed(read) ? read : [read])
+  }
+  const pools = kinds.pools.filter(({ kind }) => kind === clusterAddressPoolKind.kind)
+  return {
+    allocations,
+    unreadable,
+    attachments: await listAll(client, kinds.attachments, everywhere),
+    pools: pools.length === 0 ? [] : (await Promise.all(pools.map(kind => listAll(client, kind, scope)))).flat(),
+    holds: await readableHolds(client, scope),
+    claims: readable(await listAll(client, kinds.ipamClaims, scope), parseIPAMClaim),
+    instances: readable(await listAll(client, virtualMachineInstances, scope), parseVirtualMachineInstance),
+    pods: readable(await listAll(client, kinds.pods, scope), parseLauncherPod),
+  }
+}
+
+function readable<T extends object>(objects: readonly KubeObject[], parse: (object: KubeObject) => T | Malformed): T[] {
+  return objects.flatMap(object => {
+    const read = parse(object)
+    return isMalformed(read) ? [] : [read]
+  })
 }
 
 function named<T extends object>(object: KubeObject, read: T): T & { readonly name: string } {

@@ -5,11 +5,11 @@ export type Outcome =
   | 'adopted'
   /** Nothing happens to it until an administrator lets it go on: its claim, pool or Cluster is paused or absent. */
   | 'waits'
-  /** Its claim is on its way out; Mooring releases it. */
+  /** Its claim is on its way out, or no pod has it any more: Mooring releases it, or never holds it. */
   | 'leaves'
   /** No claim has it: Mooring leaves it alone, and gives its address to no claim. */
   | 'left alone'
-  /** The translated pool keeps it for a claim of the same name. */
+  /** The translated pool keeps it for a claim of the same name; of whereabouts: its claim is made, and holds it. */
   | 'kept'
   /** As above, and the claim has to be made anew to have it from Mooring. */
   | 'recreate'

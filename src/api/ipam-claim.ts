@@ -8,8 +8,10 @@ import {
   attachmentAnnotation,
   cniGroup,
   madeBeforehandAnnotation,
+  nodeLabel,
   requestedIPsAnnotation,
   requestedMACAnnotation,
+  usedByAnnotation,
   vmLabel,
   vmNameAnnotation,
 } from './names.ts'
@@ -52,6 +54,10 @@ export interface IPAMClaim {
   readonly attachment: string | undefined
   /** Name of its virtual machine, by its label, or by its annotation where a label is too short; undefined where it has none. */
   readonly vm: string | undefined
+  /** The node that made it for a pod; undefined for a claim that none made. */
+  readonly node: string | undefined
+  /** Uid of what uses it, by what a node wrote; undefined where none did. */
+  readonly usedBy: string | undefined
   /** The MAC and the addresses that it asks for: a wish, by whichever user wrote it. */
   readonly request: AddressRequest | Malformed
   /** What of the request is the claim's own: it came with it, and no virtual machine wrote it. */
@@ -72,6 +78,7 @@ export function parseIPAMClaim(object: unknown, readMetadata = metadataOf): Pars
   const spec = childOf(root, 'spec')
   const status = childOf(root, 'status')
   const annotations = textMapOf(whole, 'annotations')
+  const labels = textMapOf(whole, 'labels')
   const claim: Parsed<IPAMClaim> = {
     [isParsed]: true,
     apiVersion: shared(textOf(root, 'apiVersion') ?? ''),
@@ -80,7 +87,9 @@ export function parseIPAMClaim(object: unknown, readMetadata = metadataOf): Pars
     network: shared(requiredText(spec, 'network')),
     interface: shared(textOf(spec, 'interface') ?? ''),
     attachment: sharedText(ownText(annotations, attachmentAnnotation)),
-    vm: ownText(annotations, vmNameAnnotation) || ownText(textMapOf(whole, 'labels'), vmLabel) || undefined,
+    vm: ownText(annotations, vmNameAnnotation) || ownText(labels, vmLabel) || undefined,
+    node: sharedText(ownText(labels, nodeLabel)),
+    usedBy: ownText(annotations, usedByAnnotation) || undefined,
     request: requestOf(spec, annotations),
     ownRequest: ownRequestOf(spec, annotations),
     ips: textsOf(status, 'ips'),

@@ -16,6 +16,9 @@ export const installerGroup = 'installer.openshift.io'
 /** On an IPAMClaim, from its birth: its addresses are given back before it goes, and not while a pod may still use them. */
 export const persistentIPFinalizer = 'kubevirt.io/persistent-ipam'
 
+/** On an IPAMClaim that a node made for a pod: it stays while the interface may still be in use on the node. */
+export const nodeFinalizer = 'mooring.dev/node'
+
 /** On a (Cluster)UserDefinedNetwork, and on its NetworkAttachmentDefinitions: they stay while the network is in use. */
 export const protectNetworkFinalizer = 'k8s.ovn.org/user-defined-network-protection'
 
@@ -64,6 +67,8 @@ export const deleteForMoveAnnotation = 'clusterctl.cluster.x-k8s.io/delete-for-m
 export const attachmentAnnotation = 'mooring.dev/attachment'
 /** On an IPAMClaim whose label could not say it, because a label is short: the name of its virtual machine. */
 export const vmNameAnnotation = 'mooring.dev/virtual-machine'
+/** On an IPAMClaim of no virtual machine and no pod: the uid of what uses it, a pod or an instance, as the node has seen it. */
+export const usedByAnnotation = 'mooring.dev/used-by'
 /** On an IPAMClaim: the version at which it last let go of what it could not have whole. */
 export const gaveBackAnnotation = 'mooring.dev/gave-back'
 /** On a Machine: the addresses that its claims were bound to when its virtual machine was ordered, as `claim=address/24, ...`. */
@@ -85,6 +90,8 @@ export const placeholdersAnnotation = 'mooring.dev/placeholders'
 export const interfacesAnnotation = 'mooring.dev/network-interfaces'
 /** On a pod: the networks it is attached to. */
 export const networksAnnotation = 'k8s.v1.cni.cncf.io/networks'
+/** On the object of a static pod, by the kubelet: the uid by which the runtime knows the pod. */
+export const mirrorAnnotation = 'kubernetes.io/config.mirror'
 /** On a pod, by Multus: what it is attached to. */
 export const networkStatusAnnotation = 'k8s.v1.cni.cncf.io/network-status'
 /** On the template of a virtual machine, by its author: the addresses its interfaces are to have, as JSON. */
@@ -109,6 +116,8 @@ export const targetReadyAnnotation = 'kubevirt.io/migration-target-ready-timesta
 
 /** On an IPAMClaim: the virtual machine it is for. */
 export const vmLabel = 'kubevirt.io/vm'
+/** On an IPAMClaim that a node made for a pod: the name of the node. */
+export const nodeLabel = 'mooring.dev/node'
 /** On a launcher pod, with the value `virt-launcher`. */
 export const launcherLabel = 'kubevirt.io'
 /** On the target pod of a live migration. */

@@ -3,16 +3,20 @@
 
 import { stringify } from 'yaml'
 import { planReturn, removeTraces } from '../adopt/back.ts'
-import { gatherMetal3, holderOfLease, servesWebhooksItself } from '../adopt/gather.ts'
+import { gatherMetal3, gatherWhereabouts, holderOfLease, servesWebhooksItself } from '../adopt/gather.ts'
 import { forecast } from '../adopt/in-cluster.ts'
 import { keepAddresses } from '../adopt/keep.ts'
 import { metal3Lease } from '../adopt/metal3.ts'
 import { byAddress, translateMetal3 } from '../adopt/metal3-translation.ts'
 import { countOutcomes, isRefused, type Verdict } from '../adopt/verdict.ts'
+import { keepInterface } from '../adopt/whereabouts-keep.ts'
+import { translateWhereabouts } from '../adopt/whereabouts-translation.ts'
 import { listWorld } from '../controllers/capi/listed.ts'
+import { namespaces, pools as poolKinds } from '../controllers/office/kinds.ts'
+import { isMalformed } from '../ip/malformed.ts'
 import { ApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
-import type { KubeObject } from '../kube/object.ts'
+import { type KubeObject, keyOf, refOf } from '../kube/object.ts'
 import { describeError } from '../telemetry/log.ts'
 import { connect } from './connect.ts'
 import { exitCodes, Failure } from './failure.ts'
@@ -40,7 +44,7 @@ interface Report {
   readonly remarks: readonly string[]
 }
 
-const sources = ['in-cluster', 'metal3']
+const sources = ['in-cluster', 'metal3', 'whereabouts']
 const outputs = ['table', 'json', 'yaml']
 
 export interface AdoptTools {
@@ -102,9 +106,9 @@ function refuseMistakes({ from, back, output, watchFilter }: AdoptOptions): void
   if (from !== undefined && !sources.includes(from)) {
     throw usage(`--from does not know ${JSON.stringify(from)}`, `It takes one of: ${sources.join(', ')}.`)
   }
-  if (from === 'metal3' && watchFilter !== '') {
-    const advice = 'Claims on pools of Metal3 are made anew: put the label on them then.'
-    throw usage('--watch-filter does not go together with --from metal3', advice)
+  if ((from === 'metal3' || from === 'whereabouts') && watchFilter !== '') {
+    const advice = 'Claims of its addresses are made anew: put the label on them then.'
+    throw usage(`--watch-filter does not go together with --from ${from}`, advice)
   }
   if (!outputs.includes(output)) {
     throw usage(`--output does not know ${JSON.stringify(output)}`, `It takes one of: ${outputs.join(', ')}.`)
@@ -113,7 +117,14 @@ function refuseMistakes({ from, back, output, watchFilter }: AdoptOptions): void
 
 function reportOf(tools: AdoptTools, options: AdoptOptions): Promise<Report> {
   if (options.back) return goBack(tools, options)
-  return options.from === 'metal3' ? fromMetal3(tools, options) : fromInCluster(tools, options)
+  switch (options.from) {
+    case 'metal3':
+      return fromMetal3(tools, options)
+    case 'whereabouts':
+      return fromWhereabouts(tools, options)
+    default:
+      return fromInCluster(tools, options)
+  }
 }
 
 async function fromInCluster({ client }: AdoptTools, scope: AdoptOptions): Promise<Report> {
@@ -139,6 +150,41 @@ async function fromMetal3({ client, nowMs }: AdoptTools, options: AdoptOptions):
     remarks.push(`${count(claims.length, 'claim has', 'claims have')} to be made anew: -o yaml prints them.`)
   }
   return { verdicts: [...verdicts, ...clashes], objects: [...pools, ...claims], remarks }
+}
+
+async function fromWhereabouts({ client, nowMs }: AdoptTools, options: AdoptOptions): Promise<Report> {
+  const { dryRun } = options
+  const { kept, targets, verdicts } = translateWhereabouts(await gatherWhereabouts(client, options))
+  const clashes: Verdict[] = []
+  const uids = new Map((await client.list(namespaces)).items.map(({ metadata }) => [metadata.name, metadata.uid]))
+  for (const one of dryRun ? [] : kept) {
+    const lost = await keepInterface(client, nowMs, one, uids.get(one.claim.metadata.namespace))
+    clashes.push(...lost.map(message => addressLost(keyOf(one.claim), message)))
+  }
+  const remarks: string[] = []
+  for (const pool of targets.pools) {
+    const written = dryRun ? 'would be written' : await offer(client, pool)
+    remarks.push(`ClusterAddressPool ${pool.metadata.name} ${written}.`)
+  }
+  const changed = [...targets.networks.values()].flatMap(one => (isMalformed(one) ? [] : (one.next ?? [])))
+  if (changed.length > 0) {
+    const what = count(changed.length, 'NetworkAttachmentDefinition names', 'NetworkAttachmentDefinitions name')
+    remarks.push(`${what} whereabouts: -o yaml prints what to apply. Then say this once more.`)
+  }
+  const claims = kept.map(({ claim }) => claim)
+  return { verdicts: [...verdicts, ...clashes], objects: [...claims, ...targets.pools, ...changed], remarks }
+}
+
+async function offer(client: Client, pool: KubeObject): Promise<string> {
+  const kind = poolKinds.find(one => one.kind === pool.kind)
+  if (kind === undefined) throw new TypeError(`${pool.kind} is no kind of pool`)
+  if ((await client.get(kind, refOf(pool))) !== undefined) return 'is there'
+  await client.create(kind, pool)
+  return 'created'
+}
+
+function addressLost(claim: string, message: string): Verdict {
+  return { outcome: 'refused', address: '', pool: '', claim, shownBy: '', reason: 'AddressInUse', message }
 }
 
 function nameIsTaken(pool: string): Verdict {

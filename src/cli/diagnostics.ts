@@ -14,6 +14,8 @@ import { type Admission, createReaders } from './readers.ts'
 import type { TLSChoice } from './tls.ts'
 
 export interface DiagnosticsOptions {
+  /** Which flag says where. */
+  readonly flag?: string
   readonly address: HostPort
   readonly isInsecure: boolean
   readonly isProfiling: boolean
@@ -24,10 +26,8 @@ export interface DiagnosticsOptions {
   readonly log: Log
 }
 
-const flag = '--diagnostics-address'
-
 export function serveDiagnostics(options: DiagnosticsOptions): Promise<Pages> {
-  const { address, isInsecure, isProfiling, tls, clock, metrics, log } = options
+  const { flag = '--diagnostics-address', address, isInsecure, isProfiling, tls, clock, metrics, log } = options
   refuseOpenProfiles(isInsecure, isProfiling)
   const onError = (error: unknown) => log.error('diagnostics could not be shown', { error: describeError(error) })
   const showMetrics: FindPage = ({ path }) =>

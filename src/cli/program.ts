@@ -19,6 +19,7 @@ import {
 import { deskNames, desksHelp } from './desks.ts'
 import { exitCodes, Failure } from './failure.ts'
 import type { ImportPlanOptions, ImportStatusOptions } from './import.ts'
+import type { NodeOptions } from './node.ts'
 import type { UpOptions } from './up.ts'
 import { listOf, onCluster, parseNamespace, parsePath, path } from './values.ts'
 import { vcentersAbout, vcentersFlag } from './vcenters.ts'
@@ -89,9 +90,38 @@ addControllerFlags(program.command('controller').description('run the desks in a
 )
 
 program
+  .command('node')
+  .description('answer the CNI plugin of this node, and put it in its place')
+  .option('--node-name <name>', 'the Node object of this machine (default: the variable NODE_NAME)')
+  .addOption(
+    path('--kubeconfig <file>', 'how to reach the cluster (default: the account of the pod, else what kubectl uses)'),
+  )
+  .option('--context <name>', 'the context of the kubeconfig')
+  .addOption(path('--socket <file>', 'where the plugin finds it').default('/run/mooring/cni.sock'))
+  .addOption(path('--state <dir>', 'where is kept what interfaces have').default('/var/lib/mooring/node'))
+  .addOption(path('--cni-bin <dir>', 'where the plugin is put (default: it is not)'))
+  .addOption(path('--plugin <file>', 'the plugin to put there (default: that of the image)'))
+  .option('--daemonset <name>', 'when this DaemonSet of its namespace has gone, the plugin goes too')
+  .option('--uninstall', 'remove the plugin from --cni-bin, and end', false)
+  .option('--wait <seconds>', 'how long an ADD waits for an address', '20')
+  .option('--metrics <host:port>', 'where metrics are served, over HTTPS to readers with a token; 0 for nowhere', '0')
+  .option('--insecure-metrics', 'serve metrics over plain HTTP, to every client', false)
+  .option('--health <host:port>', 'where /healthz and /readyz are served; 0 for nowhere', '0')
+  .addOption(
+    new Option('--log-level <level>', 'what is logged, on stderr').choices(['debug', 'info', 'error']).default('info'),
+  )
+  .addOption(new Option('--log-format <form>', 'how').choices(['json', 'text']).default('json'))
+  .action(async (options: Omit<NodeOptions, 'plugin'> & { readonly plugin?: string }) => {
+    const { node, pluginOfImage, uninstallNode } = await import('./node.ts')
+    if (options.uninstall) return uninstallNode(options)
+    const log = logOf(options.logFormat, options.logLevel)
+    await untilSignal(() => node({ plugin: pluginOfImage, ...options }), log)
+  })
+
+program
   .command('adopt')
   .description('take over addresses from another provider, or go back to it')
-  .option('--from <provider>', 'in-cluster or metal3')
+  .option('--from <provider>', 'in-cluster, metal3 or whereabouts')
   .option('--back', 'remove what only Mooring understands, so that the in-cluster provider can go on', false)
   .option('--dry-run', 'say what would be done, and write nothing', false)
   .option('-o, --output <form>', 'table, json or yaml', 'table')

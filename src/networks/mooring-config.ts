@@ -3,10 +3,25 @@
 //
 //   {"type": "mooring", "pool": {"kind": "AddressPool", "name": "vms"}}
 //   {"type": "mooring", "ranges": ["10.0.0.0/24", {"subnet": "fd00::/64", "rangeStart": "fd00::10"}]}
+//
+// With `"holder": "node"` each node has one address, which stays with it: pods on the network are told that of their node. Such a
+// network lists its ranges in place. A pool may be named by any namespace that it is offered to, whose pods would then be told
+// the address of a node too.
 
 import { ipamGroup, mooringGroup } from '../api/names.ts'
 import type { Identity } from '../api/object.ts'
-import { childOf, has, isRecord, pathTo, requiredText, type Shape, shapeOf, textOf, textsOf } from '../api/shape.ts'
+import {
+  childOf,
+  has,
+  integerOf,
+  isRecord,
+  pathTo,
+  requiredText,
+  type Shape,
+  shapeOf,
+  textOf,
+  textsOf,
+} from '../api/shape.ts'
 import { ownPoolKindOf } from '../api/to-pool.ts'
 import { type Family, type IP, parseIP, toIPText, toValue } from '../ip/address.ts'
 import { type CIDR, containsIP, parseCIDR, toCIDRText, toNetwork } from '../ip/cidr.ts'
@@ -17,8 +32,35 @@ import { configItemsMax } from '../limits.ts'
 
 export const mooringIPAMType = 'mooring'
 
+export const holders = ['claim', 'node'] as const
+/** What has the addresses of a network: claims, each its own; or nodes, one each. */
+export type NetworkHolder = (typeof holders)[number]
+
 export interface MooringConfig {
+  readonly holder: NetworkHolder
+  /** For the interface in the pod; none unless said. */
+  readonly routes: readonly Route[]
+  /** Undefined where it says nothing: then the name servers of the pool count. */
+  readonly dns: DNS | undefined
   readonly from: { readonly pool: Identity } | { readonly ranges: readonly FamilyRanges[] }
+}
+
+/** As CNI has them: `dst` is a CIDR, `gw` an address. The numbers are of version 1.1. */
+export interface Route {
+  readonly dst: string
+  readonly gw?: string
+  readonly mtu?: number
+  readonly advmss?: number
+  readonly priority?: number
+  readonly table?: number
+  readonly scope?: number
+}
+
+export interface DNS {
+  readonly nameservers?: readonly string[]
+  readonly domain?: string
+  readonly search?: readonly string[]
+  readonly options?: readonly string[]
 }
 
 /** What is listed of one family. */
@@ -46,7 +88,57 @@ export function readMooringConfig(ipam: Shape, namespace: string, hasSubnets: bo
     const which = hasPool ? 'names a pool and lists ranges: write only one of the two' : 'has neither pool nor ranges'
     ipam.faults.push(`${pathTo(ipam, 'pool')}: ipam ${which}`)
   }
-  return { from: hasPool ? { pool: poolIn(childOf(ipam, 'pool'), namespace) } : { ranges: rangesOf(ipam) } }
+  const from = hasPool ? { pool: poolIn(childOf(ipam, 'pool'), namespace) } : { ranges: rangesOf(ipam) }
+  return { from, holder: holderIn(ipam, hasPool), routes: routesOf(ipam), dns: dnsOf(ipam) }
+}
+
+const routeNumbers = ['mtu', 'advmss', 'priority', 'table', 'scope'] as const
+
+function routesOf(ipam: Shape): readonly Route[] {
+  return listOf(ipam, 'routes').flatMap((item, i) => {
+    const path = `${pathTo(ipam, 'routes')}[${i}]`
+    const shape = shapeOf(item, path, ipam.faults)
+    const before = ipam.faults.length
+    const dst = parseCIDR(requiredText(shape, 'dst'))
+    const gwText = textOf(shape, 'gw') || undefined
+    const gw = gwText === undefined ? undefined : parseIP(gwText)
+    const numbers = routeNumbers.flatMap(key => {
+      const value = integerOf(shape, key, 0, 0xffff_ffff)
+      return value === undefined ? [] : [[key, value] as const]
+    })
+    if (ipam.faults.length > before) return []
+    if (isMalformed(dst)) ipam.faults.push(`${path}.dst: ${dst.malformed}`)
+    else if (isMalformed(gw)) ipam.faults.push(`${path}.gw: ${gw.malformed}`)
+    else if (gw !== undefined && gw.family !== dst.ip.family)
+      ipam.faults.push(`${path}.gw is ${toIPText(gw)}, of another family than dst`)
+    else
+      return [{ dst: toCIDRText(dst), ...(gw !== undefined && { gw: toIPText(gw) }), ...Object.fromEntries(numbers) }]
+    return []
+  })
+}
+
+function dnsOf(ipam: Shape): DNS | undefined {
+  if (!has(ipam, 'dns')) return undefined
+  const shape = childOf(ipam, 'dns')
+  const domain = textOf(shape, 'domain')
+  const lists = (['nameservers', 'search', 'options'] as const).flatMap(key => {
+    const texts = boundedTexts(shape, key)
+    return texts.length === 0 ? [] : [[key, texts] as const]
+  })
+  const wrong = boundedTexts(shape, 'nameservers').find(text => isMalformed(parseIP(text)))
+  if (wrong !== undefined)
+    ipam.faults.push(`${pathTo(shape, 'nameservers')} has ${quoteText(wrong)}, which is no address`)
+  return { ...Object.fromEntries(lists), ...(domain && { domain }) }
+}
+
+function holderIn(ipam: Shape, hasPool: boolean): NetworkHolder {
+  const text = textOf(ipam, 'holder') ?? 'claim'
+  const holder = holders.find(one => one === text)
+  const at = pathTo(ipam, 'holder')
+  if (holder === undefined) ipam.faults.push(`${at} is ${quoteText(text)}, which is none of ${holders.join(', ')}`)
+  if (holder === 'node' && hasPool)
+    ipam.faults.push(`${at} is node, and ipam names a pool: list ranges, which no other network takes from`)
+  return holder ?? 'claim'
 }
 
 function poolIn(shape: Shape, namespace: string): Identity {

@@ -16,6 +16,7 @@ import {
 import { ipamClaims, pods, virtualMachineInstances, virtualMachines } from '../../src/controllers/vm/kinds.ts'
 import { events } from '../../src/kube/events.ts'
 import { defineKind, type Kind, type KubeObject } from '../../src/kube/object.ts'
+import { nodes } from '../../src/node/kinds.ts'
 import { berths, networks } from '../toy-desk/kinds.ts'
 
 export { attachments, claims, clusters, events, holds, macHolds, machines, pools, reports }
@@ -69,6 +70,7 @@ const known: readonly Kind[] = [
   virtualMachines,
   virtualMachineInstances,
   pods,
+  nodes,
   machines,
   machineKind('MachineSet', 'v1beta1'),
   machineKind('ControlPlaneMachineSet', 'v1'),

@@ -42,7 +42,12 @@ try {
 async function whyNot(): Promise<string | undefined> {
   if (process.platform !== 'linux') return 'an image is for Linux'
   const { code } = await run('unshare', ['--mount', 'chroot', '/', 'true'])
-  return code === 0 ? undefined : 'this user may not mount and chroot'
+  if (code !== 0) return 'this user may not mount and chroot'
+  const hasGo = await run('go', ['version']).then(
+    said => said.code === 0,
+    () => false,
+  )
+  return hasGo ? undefined : 'Go is not installed, and the CNI plugin is compiled with it'
 }
 
 async function tell(): Promise<void> {
@@ -67,6 +72,13 @@ async function tell(): Promise<void> {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
     const told = await mustRun(...inside(['--version']), { env: bare })
     if (told.trim() !== version) throw new Error(told)
+  })
+
+  await sentences.it('holds the CNI plugin, which needs nothing of a node', async () => {
+    const said = await mustRun('chroot', [root, '/app/cni/mooring'], { env: { CNI_COMMAND: 'VERSION' } })
+    if (!said.includes('"1.1.0"')) throw new Error(said)
+    const { code } = await run('ldd', [join(root, 'app/cni/mooring')])
+    if (code === 0) throw new Error('it is linked to libraries')
   })
 
   await sentences.it('holds no shell', async () => {

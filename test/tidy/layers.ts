@@ -40,7 +40,8 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'yaml',
     'kargs',
   ],
-  adopt: secondFloor,
+  // Claims of pods are made as a node makes them.
+  adopt: [...secondFloor, 'node'],
   // The plan that takes in machines of other platforms.
   imports: [...secondFloor, 'sources'],
   // Whether addresses are enough for Machines, and what of them does not fit together.

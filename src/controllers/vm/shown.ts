@@ -5,6 +5,7 @@
 // name of the claim, or if the namespace could be given it now: by what the network offers to it, and its quota. Else a user
 // would keep addresses from others that are not for that user.
 
+import { ownerOf } from '../../api/claim-use.ts'
 import { type IPAMClaim, ipamClaimReference } from '../../api/ipam-claim.ts'
 import type { LauncherPod } from '../../api/launcher-pod.ts'
 import type { ClaimReference } from '../../api/lock.ts'
@@ -24,7 +25,7 @@ import { ipamClaims, pods as podKind } from './kinds.ts'
 import { claimOf, podOf } from './parsed.ts'
 import { placesOf } from './places.ts'
 import { shownNetworksOf } from './pods/annotation.ts'
-import { ownerOf } from './use.ts'
+
 import type { Caches, VMWorld } from './world.ts'
 
 const claimNamed = (key: string): ShownBy => ({ kind: ipamClaims.kind, key })

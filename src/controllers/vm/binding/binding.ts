@@ -22,7 +22,7 @@ import type { VMWorld } from '../world.ts'
 import { askUnused } from './in-use.ts'
 import { observe, type Seen } from './observe.ts'
 import { decide, isGuarded, type Plan, type Refused, saysServed } from './plan.ts'
-import { releaseClaim } from './release.ts'
+import { freeFromLostNode, releaseClaim } from './release.ts'
 import { event, isTold, tellServed, tellWaits, wordsOf } from './status.ts'
 import { guard, markGivesBack } from './steps.ts'
 
@@ -57,6 +57,8 @@ async function settle(plan: Plan, seen: Seen, world: VMWorld): Promise<ClaimPass
       return settled()
     case 'release':
       return settled(await releaseClaim(seen, world))
+    case 'ask for node':
+      return settled(await freeFromLostNode(seen.claim, world))
     case 'recall': {
       const held = await askAllHoldsOf(seen.claim.metadata.uid, world)
       const live = { ...seen, isLive: true, held: held.filter(({ state }) => state === 'held') }

@@ -1,6 +1,7 @@
 // What a decision about an IPAMClaim is made on, gathered in one look at the caches, the networks and the ledger. Nothing is
 // written and nothing is asked of the API server; `plan.ts` decides on it.
 
+import { ownerOf } from '../../../api/claim-use.ts'
 import { type IPAMClaim, ipamClaimReference } from '../../../api/ipam-claim.ts'
 import type { LauncherPod } from '../../../api/launcher-pod.ts'
 import { cniGroup } from '../../../api/names.ts'
@@ -22,7 +23,7 @@ import { holdsOfClaim } from '../../office/views.ts'
 import { placesOf } from '../places.ts'
 import { isMACShownBy, isShownBy } from '../pods/annotation.ts'
 import { ownOf } from '../shown.ts'
-import { ownerOf, usedBy } from '../use.ts'
+import { usedBy } from '../use.ts'
 import type { VMWorld } from '../world.ts'
 import { type Holder, holderOf } from './holder.ts'
 import { yieldingTo } from './rivals.ts'

@@ -270,6 +270,16 @@ test.each<[string, Story, string]>([
   ['of another program that shows nonsense is reported', { network: 'observed', ips: ['x'] }, 'mirror ; NotAnAddress'],
   ['that is deleted is released', { ips: both, holds: held, isDeleting: true }, 'release'],
   ['that is deleted with nothing is released too', { isDeleting: true }, 'release'],
+  [
+    'that is deleted is kept while the node says so that made it',
+    { isDeleting: true, finalizers: ['mooring.dev/node'] },
+    'ask for node',
+  ],
+  [
+    'that is deleted is kept while others than the node need it',
+    { isDeleting: true, finalizers: ['mooring.dev/node', 'a/b'] },
+    'leave alone',
+  ],
   ['that is deleted is kept while others need it', { isDeleting: true, finalizers: ['a/b'] }, 'leave alone'],
   [
     'that is deleted and not guarded is left alone',

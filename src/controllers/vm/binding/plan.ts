@@ -2,7 +2,8 @@
 // count:
 //
 //   the claim is another controller's               leave it alone
-//   it is deleted                                   release, unless it has nothing of ours or others still need it
+//   it is deleted                                   release, unless it has nothing of ours or others still need it; the node
+//                                                   that made it for a pod does, until the Node object is gone
 //   its network is another program's to give out    mirror: what its status shows is held, if the network has it and is offered
 //   it has what its status shows                    keep, whatever networks offer today; write what is missing
 //   it was served, and its status was changed       refuse: its machine uses what it holds, which stays its own
@@ -14,7 +15,13 @@
 //                                                   asked for; else to what can be had; or refuse and let go of what it has of it
 
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
-import { cniGroup, ipAllocatedCondition, ipsAllocatedCondition, persistentIPFinalizer } from '../../../api/names.ts'
+import {
+  cniGroup,
+  ipAllocatedCondition,
+  ipsAllocatedCondition,
+  nodeFinalizer,
+  persistentIPFinalizer,
+} from '../../../api/names.ts'
 import { identityKey } from '../../../api/object.ts'
 import { type Pool, poolKey } from '../../../api/pool.ts'
 import { noRequest } from '../../../api/requests.ts'
@@ -42,7 +49,7 @@ import { toldWhenServed } from './words.ts'
 export type Refused = Refusal & { readonly needs: readonly Need[] }
 
 export type Plan =
-  | { readonly kind: 'leave alone' | 'recall' | 'release' }
+  | { readonly kind: 'leave alone' | 'recall' | 'release' | 'ask for node' }
   /** `letGo` is held in its name, and is not what it has: another process was quicker to store a choice. */
   | { readonly kind: 'keep'; readonly letGo: readonly AnyHold[] }
   /**
@@ -69,12 +76,22 @@ export function decide(seen: Seen): Plan {
   if (!seen.isInScope) return { kind: 'leave alone' }
   if (claim.isDeleting) {
     const isOurs = isGuarded(claim) && !isKeptByOthers(claim, persistentIPFinalizer)
+    if (!isOurs && isKeptByNode(claim)) return { kind: 'ask for node' }
     return { kind: isOurs ? 'release' : 'leave alone' }
   }
   if (seen.isObserved) return decideObserved(seen)
   if (claim.ips.length > 0) return decideStored(seen)
   if (saysServed(claim) && !seen.isLive) return { kind: 'recall' }
   return decideNew(seen)
+}
+
+/** By the node that made it, and by no other. */
+const isKeptByNode = (claim: IPAMClaim): boolean => {
+  const finalizers = claim.metadata.finalizers.filter(one => one !== nodeFinalizer)
+  return (
+    claim.metadata.finalizers.includes(nodeFinalizer) &&
+    !isKeptByOthers({ metadata: { finalizers } }, persistentIPFinalizer)
+  )
 }
 
 function decideNew(seen: Seen): Plan {

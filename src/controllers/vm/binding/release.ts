@@ -4,21 +4,38 @@
 // Writes:  T10 for every hold, then T11. A pass that is cut between two of them is done again from the beginning; a hold that
 //          is missed is a stray, and is put to rest by the office.
 
+import type { IPAMClaim } from '../../../api/ipam-claim.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
-import { done, type PassResult } from '../../../runtime/reconciler.ts'
+import { done, type PassResult, requeue, requeueAfter } from '../../../runtime/reconciler.ts'
 import { askAllHoldsOf } from '../../office/hold/of-claim.ts'
 import { restSecondsOf } from '../../office/hold/quarantine.ts'
 import { type AnyHold, quarantineHold } from '../../office/hold/steps.ts'
+import { vmNameOf } from '../claims/belonging.ts'
+import { nodes } from '../kinds.ts'
 import type { VMWorld } from '../world.ts'
 import { chosenOf, macProofOf, proofOf } from './choice.ts'
 import { askEnd } from './end.ts'
 import type { Seen } from './observe.ts'
-import { unguard } from './steps.ts'
+import { freeOfNode, unguard } from './steps.ts'
+
+/** Pods of no virtual machine are not followed, nor are nodes. */
+const lookAgainMs = 10_000
+
+/**
+ * The claim of a pod stays while its node says so. A node that is gone for good says nothing: when its Node object is deleted, what
+ * ran on it is gone, by Kubernetes' own word.
+ */
+export async function freeFromLostNode(claim: IPAMClaim, world: VMWorld): Promise<PassResult> {
+  const { node = '' } = claim
+  if (node !== '' && (await world.client.get(nodes, { name: node })) !== undefined) return requeueAfter(lookAgainMs)
+  await freeOfNode(world, claim)
+  return requeue()
+}
 
 /** A claim that may not go yet is looked at again when a pod or the machine changes. */
 export async function releaseClaim(seen: Seen, world: VMWorld): Promise<PassResult> {
   const { claim, source } = seen
-  if (!(await askEnd(claim, world))) return done()
+  if (!(await askEnd(claim, world))) return vmNameOf(claim) === undefined ? requeueAfter(lookAgainMs) : done()
   for (const hold of await holdsToRest(seen, world)) {
     if (hold.state === 'held') await quarantineHold(world, hold, restSecondsOf(hold, world))
   }

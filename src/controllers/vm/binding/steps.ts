@@ -4,7 +4,7 @@
 
 import type { Condition } from '../../../api/condition.ts'
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
-import { gaveBackAnnotation, persistentIPFinalizer } from '../../../api/names.ts'
+import { gaveBackAnnotation, nodeFinalizer, persistentIPFinalizer } from '../../../api/names.ts'
 import { withFinalizer, withoutFinalizer } from '../../../kube/finalizers.ts'
 import type { KubeObject } from '../../../kube/object.ts'
 import { patchSeen } from '../../../kube/patch-seen.ts'
@@ -42,6 +42,11 @@ export async function storeStatus(world: World, claim: IPAMClaim, { ownerPod, ..
 export async function markGivesBack(world: World, claim: IPAMClaim): Promise<KubeObject> {
   const annotations = { [gaveBackAnnotation]: claim.metadata.resourceVersion }
   return patchClaim(world, claim, { metadata: { annotations } })
+}
+
+/** The node that kept it is gone. */
+export function freeOfNode(world: World, claim: IPAMClaim): Promise<KubeObject> {
+  return patchClaim(world, claim, { metadata: { finalizers: withoutFinalizer(claim, nodeFinalizer) } })
 }
 
 /** T11: the claim may go. */

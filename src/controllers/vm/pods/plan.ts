@@ -18,6 +18,7 @@
 //                                                             machine lives and has the interface: then it does not go
 //   has an entry of ours for a network that it left           the entry goes: the interface was unplugged
 
+import type { MayUse } from '../../../api/claim-use.ts'
 import type { Condition } from '../../../api/condition.ts'
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
 import type { LauncherPod } from '../../../api/launcher-pod.ts'
@@ -33,7 +34,7 @@ import type { AnyHold } from '../../office/hold/steps.ts'
 import { type ChosenIP, chosenOf, macProofOf, partOf, proofOf } from '../binding/choice.ts'
 import { noHolder } from '../binding/holder.ts'
 import { wordsOfRefusal } from '../binding/words.ts'
-import type { MayUse } from '../use.ts'
+
 import {
   entriesOf,
   ipsOf,

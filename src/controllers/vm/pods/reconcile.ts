@@ -6,6 +6,7 @@
 //          networks that the pod left; never another entry.
 // Safe:    the write carries uid and version of the pod; it is made of what the claim holds, which does not change.
 
+import { mayUse, userOf } from '../../../api/claim-use.ts'
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
 import type { LauncherPod } from '../../../api/launcher-pod.ts'
 import { podNetworksAnnotation } from '../../../api/names.ts'
@@ -22,7 +23,7 @@ import { vmNameOf } from '../claims/belonging.ts'
 import { mayEnd } from '../claims/end.ts'
 import { ipamClaims, pods as podKind, virtualMachineInstances, virtualMachines } from '../kinds.ts'
 import { claimOf, podOf, vmiOf, vmOf } from '../parsed.ts'
-import { mayUse } from '../use.ts'
+
 import type { VMWorld } from '../world.ts'
 import { claimNamesOf, entriesOf } from './annotation.ts'
 import { type NamedClaim, type PodPlan, type PodSeen, type Problem, planPod, type SeenNetwork } from './plan.ts'
@@ -123,11 +124,11 @@ function observePod(pod: LauncherPod, { caches, networks }: View): PodSeen {
     claimOf(name): NamedClaim | undefined {
       const claim = readable(caches.claims.get(`${namespace}/${name}`), claimOf)
       if (claim === undefined) return undefined
-      const user = userOf(claim, pod, caches)
+      const user = otherUserOf(claim, pod, caches)
       return {
         claim,
         held: [...holdsOfClaim(caches, claim.metadata.uid), ...macHoldsOfClaim(caches, claim.metadata.uid)],
-        mayUse: mayUse(claim, pod, vmi, user),
+        mayUse: mayUse(claim, pod, vmi, user && userOf(user)),
         isKept: isKept(claim, { caches, networks }),
       }
     },
@@ -144,7 +145,7 @@ function isKept(claim: IPAMClaim, { caches, networks }: View): boolean {
 }
 
 /** The first living pod that names a claim has it, where the claim names no machine. */
-function userOf({ metadata }: IPAMClaim, pod: LauncherPod, { pods }: View['caches']): LauncherPod | undefined {
+function otherUserOf({ metadata }: IPAMClaim, pod: LauncherPod, { pods }: View['caches']): LauncherPod | undefined {
   const users = pods.byIndex('claim', `${metadata.namespace}/${metadata.name}`).flatMap(object => {
     const other = readable<LauncherPod>(object, podOf)
     return other === undefined || other.isCompleted ? [] : [other]

@@ -10,6 +10,7 @@ import { virtualMachineInstanceKind, virtualMachineKind } from '../../../api/vir
 import type { VMFacts } from '../facts.ts'
 import { keepIPs } from './ips.ts'
 import { judgeInstance, judgeVM } from './machine.ts'
+import { nodeClaims } from './nodes.ts'
 import { nameClaims } from './pod.ts'
 
 export const vmWebhooks: readonly Webhook<VMFacts>[] = [
@@ -34,6 +35,7 @@ export const vmWebhooks: readonly Webhook<VMFacts>[] = [
   judging(virtualMachineKind, ['CREATE', 'UPDATE'], judgeVM),
   judging(virtualMachineInstanceKind, ['CREATE'], judgeInstance),
   standInFor(keepIPs),
+  standInFor(nodeClaims),
 ]
 
 /** What is wrong is told where it is written. While Mooring does not answer, it is told by the webhook on pods, and by the claim. */

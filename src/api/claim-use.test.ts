@@ -1,11 +1,11 @@
 // Which pods may use a claim: the same virtual machine by uid, or none.
 
 import { expect, test } from 'vitest'
-import { orThrow } from '../../../test/harness/or-throw.ts'
-import { parseIPAMClaim } from '../../api/ipam-claim.ts'
-import { parseLauncherPod } from '../../api/launcher-pod.ts'
-import { parseVirtualMachineInstance } from '../../api/virtual-machine.ts'
-import { mayUse, ownerOf } from './use.ts'
+import { orThrow } from '../../test/harness/or-throw.ts'
+import { mayUse, ownerOf } from './claim-use.ts'
+import { parseIPAMClaim } from './ipam-claim.ts'
+import { parseLauncherPod } from './launcher-pod.ts'
+import { parseVirtualMachineInstance } from './virtual-machine.ts'
 
 const owner = (kind: string, uid: string, controller = true) => ({
   ...{ apiVersion: 'kubevirt.io/v1', kind, name: 'a', uid, controller },
@@ -24,6 +24,11 @@ const anInstance = (uid: string, vm: string) =>
       metadata: { name: 'a', namespace: 'ns', uid, ownerReferences: [owner('VirtualMachine', vm)] },
     }),
   )
+
+const plain = (uid: string, ...ownerReferences: object[]) =>
+  orThrow(parseLauncherPod({ metadata: { name: 'p', namespace: 'ns', uid, ownerReferences } }))
+const ofPod = (uid: string) => ({ apiVersion: 'v1', kind: 'Pod', name: 'p', uid })
+const ofSet = (uid: string) => ({ apiVersion: 'apps/v1', kind: 'StatefulSet', name: 's', uid, controller: true })
 
 const ofVM = aClaim(owner('VirtualMachine', 'vm-1'))
 
@@ -45,12 +50,15 @@ test.each<[string, Parameters<typeof mayUse>, string]>([
     'not known yet',
   ],
   ['may use a claim made by hand that no pod has', [aClaim(), aPod('vmi-1'), undefined], 'yes'],
-  ['may use a claim made by hand that its own machine has', [aClaim(), aPod('vmi-1'), undefined, aPod('vmi-1')], 'yes'],
-  [
-    'may not use a claim made by hand that another machine has',
-    [aClaim(), aPod('vmi-1'), undefined, aPod('vmi-2')],
-    'no',
-  ],
+  ['may use a claim made by hand that its own machine has', [aClaim(), aPod('vmi-1'), undefined, 'vmi-1'], 'yes'],
+  ['may not use a claim made by hand that another machine has', [aClaim(), aPod('vmi-1'), undefined, 'vmi-2'], 'no'],
+  ['of no virtual machine may use a claim made by hand', [aClaim(), plain('p-1'), undefined], 'yes'],
+  ['of no virtual machine may not use one that another pod has', [aClaim(), plain('p-1'), undefined, 'p-2'], 'no'],
+  ['may use the claim that was made for it', [aClaim(ofPod('p-1')), plain('p-1'), undefined], 'yes'],
+  ['may not use the claim that was made for another pod', [aClaim(ofPod('p-2')), plain('p-1'), undefined], 'no'],
+  ['of a virtual machine may not use the claim of a pod', [aClaim(ofPod('p-2')), aPod('vmi-1'), undefined], 'no'],
+  ['may use a claim of the set that owns it', [aClaim(ofSet('s-1')), plain('p-1', ofSet('s-1')), undefined], 'yes'],
+  ['may not use a claim of another set', [aClaim(ofSet('s-2')), plain('p-1', ofSet('s-1')), undefined], 'no'],
 ])('a pod %s', (_, facts, answer) => {
   expect(mayUse(...facts)).toBe(answer)
 })
