@@ -1,0 +1,42 @@
+// What the webhooks of the migration desk ask about the cluster. Answers come from caches: what these do not know yet, the controller
+// meets a moment later, and says.
+
+import type { Sources } from '../office/sources.ts'
+import { type KubeVirt, theKubeVirt } from './kubevirt.ts'
+import { observe } from './observe.ts'
+import { counting, readOrders } from './orders.ts'
+import { decide } from './plan.ts'
+import type { Caches, MigrationWorld } from './world.ts'
+
+export interface MigrationFacts {
+  readonly caches: Caches
+  /** Every pool and network of the cluster, and its space. */
+  readonly sources: Sources
+  /** The one of the cluster. */
+  kubeVirt(): KubeVirt | undefined
+  /** Why no migration should begin though KubeVirt is ready: its network is about to change. */
+  pendingChange(): string | undefined
+}
+
+/** Undefined until what it is decided on has been listed once. */
+export function migrationFacts(
+  world: Omit<MigrationWorld, 'recorder'>,
+  sources: MigrationFacts['sources'],
+): MigrationFacts | undefined {
+  const { caches } = world
+  if (!caches.kubeVirts.hasSynced || !caches.nodes.hasSynced) return undefined
+  return {
+    caches,
+    sources,
+    kubeVirt: () => theKubeVirt(caches.kubeVirts.values()),
+    pendingChange() {
+      const order = counting(readOrders(caches))
+      if (order === undefined) return undefined
+      const { step, says } = decide(observe(order, world))
+      const isPending = step?.kind === 'switch' || says?.reason === 'WaitingForMigrations'
+      return isPending
+        ? `the migration network is about to change, by ${order.kind.kind} ${order.object.metadata.name}`
+        : undefined
+    },
+  }
+}
