@@ -237,6 +237,17 @@ describe('ipam of type mooring is refused that', () => {
       /allowPersistentIPs is neither true nor false/,
     ],
     [
+      'is held by something else',
+      mooring({ ranges: [subnet], holder: 'pod' }),
+      /ipam\.holder is "pod", which is none of claim, node/,
+    ],
+    ['is held by a number', mooring({ ranges: [subnet], holder: 7 }), /ipam\.holder/],
+    [
+      'gives addresses of a pool to nodes, which others may name too',
+      mooring({ pool: { kind: 'ClusterAddressPool', name: 'lab' }, holder: 'node' }),
+      /ipam\.holder is node, and ipam names a pool: list ranges/,
+    ],
+    [
       'lists without end',
       mooring({ ranges: Array.from({ length: 1_001 }, () => subnet) }),
       /ranges has 1001 items: at most 1000/,

@@ -3,6 +3,10 @@
 //
 //   {"type": "mooring", "pool": {"kind": "AddressPool", "name": "vms"}}
 //   {"type": "mooring", "ranges": ["10.0.0.0/24", {"subnet": "fd00::/64", "rangeStart": "fd00::10"}]}
+//
+// With `"holder": "node"` each node has one address, which stays with it: pods on the network are told that of their node. Such a
+// network lists its ranges in place. A pool may be named by any namespace that it is offered to, whose pods would then be told
+// the address of a node too.
 
 import { ipamGroup, mooringGroup } from '../api/names.ts'
 import type { Identity } from '../api/object.ts'
@@ -17,7 +21,12 @@ import { configItemsMax } from '../limits.ts'
 
 export const mooringIPAMType = 'mooring'
 
+export const holders = ['claim', 'node'] as const
+/** What has the addresses of a network: claims, each its own; or nodes, one each. */
+export type NetworkHolder = (typeof holders)[number]
+
 export interface MooringConfig {
+  readonly holder: NetworkHolder
   readonly from: { readonly pool: Identity } | { readonly ranges: readonly FamilyRanges[] }
 }
 
@@ -46,7 +55,18 @@ export function readMooringConfig(ipam: Shape, namespace: string, hasSubnets: bo
     const which = hasPool ? 'names a pool and lists ranges: write only one of the two' : 'has neither pool nor ranges'
     ipam.faults.push(`${pathTo(ipam, 'pool')}: ipam ${which}`)
   }
-  return { from: hasPool ? { pool: poolIn(childOf(ipam, 'pool'), namespace) } : { ranges: rangesOf(ipam) } }
+  const from = hasPool ? { pool: poolIn(childOf(ipam, 'pool'), namespace) } : { ranges: rangesOf(ipam) }
+  return { from, holder: holderIn(ipam, hasPool) }
+}
+
+function holderIn(ipam: Shape, hasPool: boolean): NetworkHolder {
+  const text = textOf(ipam, 'holder') ?? 'claim'
+  const holder = holders.find(one => one === text)
+  const at = pathTo(ipam, 'holder')
+  if (holder === undefined) ipam.faults.push(`${at} is ${quoteText(text)}, which is none of ${holders.join(', ')}`)
+  if (holder === 'node' && hasPool)
+    ipam.faults.push(`${at} is node, and ipam names a pool: list ranges, which no other network takes from`)
+  return holder ?? 'claim'
 }
 
 function poolIn(shape: Shape, namespace: string): Identity {

@@ -139,6 +139,14 @@ describe('a network with addresses of its own attachment', () => {
     return mooringNetworkOf(attachment)
   }
 
+  test('has its addresses held by claims, or by nodes: then no virtual machine keeps one', () => {
+    expect(own({ ranges: ['10.0.0.0/24'] })).toMatchObject({ holder: 'claim', allowsPersistentIPs: true })
+    expect(own({ ranges: ['10.0.0.0/24'], holder: 'node' })).toMatchObject({
+      holder: 'node',
+      allowsPersistentIPs: false,
+    })
+  })
+
   test('is a space of its own', () => {
     const { pools, name } = own({ ranges: ['10.0.0.0/24'] })
     expect(name).toBe('vms')

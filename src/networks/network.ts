@@ -19,6 +19,7 @@ import { rangeOfCIDR, rangeOfIP } from '../ip/range.ts'
 import { toRangeSet } from '../ip/range-set.ts'
 import type { Attachment, MooringReading, OVNReading } from './attachment.ts'
 import { infrastructureOf } from './infrastructure.ts'
+import type { NetworkHolder } from './mooring-config.ts'
 import { type Reserved, reservationsIn } from './reserved.ts'
 
 export type Topology = 'layer2' | 'localnet'
@@ -31,6 +32,7 @@ export interface Network {
   /** Its own addresses, one pool per family. Empty where it names a pool, and where only addresses that are asked for are given. */
   readonly pools: readonly Pool[]
   readonly allowsPersistentIPs: boolean
+  readonly holder: NetworkHolder
   /** Of OVN-Kubernetes; undefined for a network of another CNI whose addresses come from Mooring. */
   readonly ovn: OVNDetails | undefined
   /** What its IPPool keeps; undefined where it has none. */
@@ -129,14 +131,16 @@ export function ovnNetworkOf(
   const gateways = infrastructure.flatMap(one => (one === undefined ? [] : [one.gateway]))
   const managements = infrastructure.flatMap(one => (one === undefined ? [] : [one.management]))
   const ovn = { topology, isPrimary, gateways, managements, isServedByOVN: first.isServedByOVN }
-  return { name, source, pools, allowsPersistentIPs, ovn, ...(reserved && { reserved }) }
+  return { name, source, pools, allowsPersistentIPs, holder: 'claim', ovn, ...(reserved && { reserved }) }
 }
 
 /** A network of its own: no other attachment is part of it. */
 export function mooringNetworkOf(attachment: Attachment<MooringReading>): Network {
   const { metadata, reading } = attachment
   const { name, config, allowsPersistentIPs } = reading
-  const common = { name, allowsPersistentIPs, ovn: undefined }
+  const { holder } = config
+  // The address of a node is no virtual machine's to keep.
+  const common = { name, allowsPersistentIPs: allowsPersistentIPs && holder === 'claim', holder, ovn: undefined }
   if ('pool' in config.from) return { ...common, source: config.from.pool, pools: [] }
   const { namespace } = metadata
   const source: Identity = { apiGroup: cniGroup, kind: attachmentKind, namespace, name: metadata.name }

@@ -253,7 +253,9 @@ export class StubNetworks implements NetworksView {
     if (text === 'refused') return { refused: refuse('PoolMalformed', 'its subnets overlap') }
     const source = { apiGroup: 'k8s.cni.cncf.io', kind: 'Network', namespace: '', name: text }
     const allowsPersistentIPs = !text.startsWith('!')
-    return { network: { name: text.replace('!', ''), source, pools: [], allowsPersistentIPs, ovn: undefined } }
+    return {
+      network: { name: text.replace('!', ''), source, pools: [], allowsPersistentIPs, holder: 'claim', ovn: undefined },
+    }
   }
 
   primaryOf(namespace: string): string | undefined {

@@ -53,7 +53,14 @@ export function networkOf(story: NetworkStory): Network {
     managements: [],
     isServedByOVN: story.isObserved === true,
   }
-  return { name, source, pools, allowsPersistentIPs: true, ovn: story.isOVN === false ? undefined : ovn }
+  return {
+    name,
+    source,
+    pools,
+    allowsPersistentIPs: true,
+    holder: 'claim',
+    ovn: story.isOVN === false ? undefined : ovn,
+  }
 }
 
 /** Every network has one attachment in each namespace: `namespace/<name of the network>`. */
