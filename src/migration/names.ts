@@ -3,6 +3,9 @@
 /** Of the Setting, and of the one MigrationNetwork. */
 export const settingName = 'vm-migration-network'
 
+/** The setting of Harvester with everything else about migrations. */
+export const tuningName = 'kubevirt-migration'
+
 const prefix = 'vm-migration-network.settings.harvesterhci.io'
 
 /** On the Setting: the hash of the value that was applied. On a NetworkAttachmentDefinition, as a label: of the value it was made of. */

@@ -1,17 +1,19 @@
 // What the webhooks of the migration desk ask about the cluster. Answers come from caches: what these do not know yet, the controller
 // meets a moment later, and says.
 
+import type { SpaceOnWire } from '../../migration/check.ts'
 import type { Sources } from '../office/sources.ts'
 import { type KubeVirt, theKubeVirt } from './kubevirt.ts'
 import { observe } from './observe.ts'
 import { counting, readOrders } from './orders.ts'
 import { decide } from './plan.ts'
+import { spacesOnWires } from './wires.ts'
 import type { Caches, MigrationWorld } from './world.ts'
 
 export interface MigrationFacts {
   readonly caches: Caches
-  /** Every pool and network of the cluster, and its space. */
-  readonly sources: Sources
+  /** Of which it is known on which wire they are. */
+  spaces(): readonly SpaceOnWire[]
   /** The one of the cluster. */
   kubeVirt(): KubeVirt | undefined
   /** Why no migration should begin though KubeVirt is ready: its network is about to change. */
@@ -19,15 +21,12 @@ export interface MigrationFacts {
 }
 
 /** Undefined until what it is decided on has been listed once. */
-export function migrationFacts(
-  world: Omit<MigrationWorld, 'recorder'>,
-  sources: MigrationFacts['sources'],
-): MigrationFacts | undefined {
+export function migrationFacts(world: Omit<MigrationWorld, 'recorder'>, sources: Sources): MigrationFacts | undefined {
   const { caches } = world
   if (!caches.kubeVirts.hasSynced || !caches.nodes.hasSynced) return undefined
   return {
     caches,
-    sources,
+    spaces: () => spacesOnWires(world.views, sources, theKubeVirt(caches.kubeVirts.values())?.namespace ?? ''),
     kubeVirt: () => theKubeVirt(caches.kubeVirts.values()),
     pendingChange() {
       const order = counting(readOrders(caches))

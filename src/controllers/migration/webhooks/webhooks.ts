@@ -4,8 +4,12 @@ import type { Webhook } from '../../../admission/webhook.ts'
 import { kubevirtGroup } from '../../../api/names.ts'
 import type { MigrationFacts } from '../facts.ts'
 import { admitMigration } from './gate.ts'
+import { migrationNetworkWebhook } from './migration-network.ts'
+import { settingWebhook } from './setting.ts'
 
 export const migrationWebhooks: readonly Webhook<MigrationFacts>[] = [
+  settingWebhook,
+  migrationNetworkWebhook,
   {
     type: 'validating',
     kind: {
