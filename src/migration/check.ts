@@ -70,8 +70,11 @@ export function checkSettingValue(text: string, facts: ClusterFacts): Checked {
   const { clusterNetwork } = decoded.value
   const covered = coverageProblems(clusterNetwork, facts)
   const read = readSettingValue(text)
-  if (read === 'default' || 'problems' in read) {
-    return { problems: [...(read === 'default' ? [] : read.problems), ...covered], warnings: [] }
+  if (read === 'default') return { problems: [], warnings: [] }
+  if ('problems' in read) {
+    // A name that no cluster network can have is not looked for.
+    const isNoName = read.problems.some(({ place }) => place[0] === 'clusterNetwork')
+    return { problems: [...read.problems, ...(isNoName ? [] : covered)], warnings: [] }
   }
   const { wanted } = read
   const { problems, warnings } = checkAddresses(wanted, facts)
@@ -192,15 +195,16 @@ export function peersOf(own: string, settings: ClusterFacts['settings']): Peer[]
     const text = effectiveValue(setting)
     if (text === '') return []
     const value = jsonOf(text)
-    const config = name === 'rwx-network' && isRecord(value) ? networkOfItsOwn(value) : value
-    if (config === undefined) return []
+    const config = name === 'rwx-network' ? networkOfItsOwn(value) : value
+    if (config === 'none') return []
     return [{ name, ranges: isRecord(config) ? rangesIn(config) : undefined }]
   })
 }
 
-/** Of rwx-network; undefined where it shares the storage network, or has none. */
-function networkOfItsOwn(value: Readonly<Record<string, unknown>>): unknown {
-  return value['share-storage-network'] === true ? undefined : (value.network ?? undefined)
+/** Of rwx-network: none where it shares the storage network, or has nothing to say. */
+function networkOfItsOwn(value: unknown): unknown {
+  if (!isRecord(value)) return undefined
+  return value['share-storage-network'] === true ? 'none' : (value.network ?? 'none')
 }
 
 /** What can be read: another setting is judged elsewhere. */

@@ -1,5 +1,7 @@
 // What is wrong with the value of a migration network: where, in the words that Harvester's users know, and what to do instead.
 
+import { showHidden } from '../json.ts'
+
 /** Keys and positions from the value inwards: `['exclude', 2]`. Empty for the whole. */
 export type Place = readonly (string | number)[]
 
@@ -28,8 +30,8 @@ export const pointerTo = (place: Place): string =>
 export const fieldAt = (root: string, place: Place): string =>
   place.reduce<string>((path, step) => (typeof step === 'number' ? `${path}[${step}]` : `${path}.${step}`), root)
 
-/** `/exclude/2: exclude range ...: remove it`. */
+/** `/exclude/2: exclude range ...: remove it`. It repeats what the author wrote, and is read in a terminal by another user. */
 export function describeProblem({ place, message, fix }: Problem): string {
   const pointer = pointerTo(place)
-  return `${pointer === '' ? '' : `${pointer}: `}${message}: ${fix}`
+  return showHidden(`${pointer === '' ? '' : `${pointer}: `}${message}: ${fix}`)
 }

@@ -97,20 +97,8 @@ export function readRanges(texts: AddressTexts, { rules }: RangeRules): ReadRang
 
 function readV4({ range: text, exclude }: AddressTexts, problems: Problem[]): MigrationRange | undefined {
   const before = problems.length
-  const subnet = readSubnet(text, ['range'], 'range', problems)
-  if (subnet === undefined) return undefined
-  if (subnet.ip.family === 6) {
-    const message = 'IPv6 ranges are not supported for network settings'
-    problems.push(problem(['range'], text, message, 'range must be an IPv4 CIDR; use rangeV6 for IPv6'))
-    return undefined
-  }
-  if (subnet.bits < prefixMin) {
-    const message = `min supported prefix length for network is ${prefixMin}, include Range PrefixLen received ${subnet.bits}`
-    problems.push(problem(['range'], text, message, `write a range of /${prefixMin} or smaller`))
-  }
-  // What is wrong with the range makes what is said about exclusions meaningless, but for what they are in themselves.
-  const include = problems.length > before ? undefined : subnet
-  const read = exclude.map((one, i) => readExclude(one, ['exclude', i], include, problems))
+  const subnet = readSubnetV4(text, problems)
+  const read = exclude.map((one, i) => readExclude(one, ['exclude', i], subnet, problems))
   for (const [i, one] of read.entries()) {
     if (one === undefined) continue
     const previous = read.findIndex((other, j) => j < i && other !== undefined && overlapsCIDR(one, other))
@@ -121,11 +109,24 @@ function readV4({ range: text, exclude }: AddressTexts, problems: Problem[]): Mi
     const fix = isInside ? 'remove it: the other one has all of it' : 'remove the other one: this one has all of it'
     problems.push(problem(['exclude', i], exclude[i], message, fix))
   }
-  if (problems.length > before) return undefined
+  if (subnet === undefined || problems.length > before) return undefined
   return { subnet, window: undefined, exclude: read.flatMap(one => one ?? []).sort(byAddress) }
 }
 
-/** A single address is taken as the CIDR of it alone, as whereabouts takes it. */
+function readSubnetV4(text: string, problems: Problem[]): CIDR | undefined {
+  const subnet = readSubnet(text, ['range'], 'range', problems)
+  if (subnet === undefined) return undefined
+  const refuse = (message: string, fix: string): undefined => void problems.push(problem(['range'], text, message, fix))
+  if (subnet.ip.family === 6) {
+    const message = 'IPv6 ranges are not supported for network settings'
+    return refuse(message, 'range must be an IPv4 CIDR; use rangeV6 for IPv6')
+  }
+  if (subnet.bits >= prefixMin) return subnet
+  const message = `min supported prefix length for network is ${prefixMin}, include Range PrefixLen received ${subnet.bits}`
+  return refuse(message, `write a range of /${prefixMin} or smaller`)
+}
+
+/** Where the range is wrong, it is judged by itself. A single address is taken as the CIDR of it alone, as whereabouts takes it. */
 function readExclude(text: string, place: Place, range: CIDR | undefined, problems: Problem[]): CIDR | undefined {
   const refuse = (message: string, fix: string): undefined => void problems.push(problem(place, text, message, fix))
   const single = parseIP(text)

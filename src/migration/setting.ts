@@ -5,7 +5,8 @@
 import { createHash } from 'node:crypto'
 import { type AddressTexts, type IPAMType, ipamTypes } from '../api/migration-network.ts'
 import { isRecord } from '../api/shape.ts'
-import { JSONSyntaxError, type JSONValue, parseJSON, showHidden } from '../json.ts'
+import { quoteText } from '../ip/malformed.ts'
+import { JSONSyntaxError, type JSONValue, parseJSON } from '../json.ts'
 import { configCharsMax, configItemsMax } from '../limits.ts'
 import { type Problem, problem } from './problem.ts'
 
@@ -72,7 +73,7 @@ function parse(text: string): { readonly value: Readonly<Record<string, unknown>
   let value: JSONValue
   try {
     const { value: read, duplicates } = parseJSON(text)
-    if (duplicates.length > 0) return { cause: `json: the key ${JSON.stringify(duplicates[0])} is there twice` }
+    if (duplicates.length > 0) return { cause: `json: the key ${quoteText(duplicates[0] ?? '')} is there twice` }
     value = read
   } catch (error) {
     if (!(error instanceof JSONSyntaxError)) throw error
@@ -93,7 +94,9 @@ function fieldsOf(fields: Readonly<Record<string, unknown>>, whole: string): Dec
     if (isKey(key)) continue
     const instead = meantBy(key)
     const fix = instead === undefined ? `remove it; there are ${keys.slice(0, -1).join(', ')}` : `write ${instead}`
-    refuse(key, fields[key], `json: unknown field ${JSON.stringify(key)}`, fix)
+    // A pointer is to be read: a key of any length is none.
+    const cause = `json: unknown field ${quoteText(key)}`
+    problems.push(undecodable(whole, key.length > keyCharsMax ? [] : [key], fields[key], cause, fix))
   }
   const wrongType = (key: Key, value: unknown, type: string, fix: string): void =>
     refuse(
@@ -128,7 +131,7 @@ function fieldsOf(fields: Readonly<Record<string, unknown>>, whole: string): Dec
     const text = textAt('ipam') || 'whereabouts'
     const type = ipamTypes.find(one => one === text)
     if (type === undefined)
-      refuse('ipam', text, `there is no IPAM ${JSON.stringify(text)}`, `write ${ipamTypes.join(' or ')}`)
+      refuse('ipam', text, `there is no IPAM ${quoteText(text)}`, `write ${ipamTypes.join(' or ')}`)
     return type ?? 'whereabouts'
   }
   const { exclusiveVlan = false } = fields
@@ -148,6 +151,8 @@ function fieldsOf(fields: Readonly<Record<string, unknown>>, whole: string): Dec
   return problems.length > 0 ? { problems } : { value }
 }
 
+const keyCharsMax = 80
+
 const isKey = (key: string): key is Key => (keys as readonly string[]).includes(key)
 
 function meantBy(key: string): Key | undefined {
@@ -156,7 +161,7 @@ function meantBy(key: string): Key | undefined {
 }
 
 const undecodable = (whole: string, place: readonly string[], value: unknown, cause: string, fix: string): Problem =>
-  problem(place, value, showHidden(`failed to unmarshal the setting value ${shortened(whole)}, ${cause}`), fix)
+  problem(place, value, `failed to unmarshal the setting value ${shortened(whole)}, ${cause}`, fix)
 
 const shownCharsMax = 400
 const shortened = (text: string): string => (text.length > shownCharsMax ? `${text.slice(0, shownCharsMax)}...` : text)
