@@ -46,7 +46,7 @@ export const migration: Desk = {
   webhooks: migrationWebhooks,
   conversions: [],
   definitions: [],
-  standIns: ['crd/kubevirt/', 'crd/harvester/'],
+  standIns: ['crd/harvester/'],
   see: seeMigration,
 }
 

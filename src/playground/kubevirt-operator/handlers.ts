@@ -37,7 +37,7 @@ export async function keepHandlers(world: OperatorWorld): Promise<Handlers> {
   if (kubeVirt === undefined) return { areReady: false, next: done() }
   const network = networkOf(kubeVirt)
   const nodes = [...caches.nodes.values()].filter(runsHandler).toSorted(byName)
-  const own = [...caches.handlers.values()].filter(pod => pod.metadata.namespace === ref.namespace).toSorted(byName)
+  const own = [...caches.handlers.values()].filter(pod => pod.metadata.namespace === ref.namespace).toSorted(byNode)
   const isCurrent = (pod: Pod) => pod.metadata.annotations?.[deploymentAnnotation] === deploymentOf(network)
   const onNode = (name: string) => own.filter(pod => pod.spec?.nodeName === name)
   const areReady = nodes.every(({ metadata: { name = '' } }) =>
@@ -65,8 +65,10 @@ export async function keepHandlers(world: OperatorWorld): Promise<Handlers> {
 const runsHandler = ({ metadata }: Node): boolean =>
   metadata.labels?.[schedulableLabel] !== undefined && !isDeleting({ metadata })
 
-const byName = (one: Pod | Node, other: Pod | Node): number =>
-  (one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1
+const byName = (one: Node, other: Node): number => ((one.metadata.name ?? '') < (other.metadata.name ?? '') ? -1 : 1)
+
+/** A DaemonSet takes them in any order; here in the order of the nodes, so that it can be followed. */
+const byNode = (one: Pod, other: Pod): number => ((one.spec?.nodeName ?? '') < (other.spec?.nodeName ?? '') ? -1 : 1)
 
 async function end(pod: Pod, { client, caches }: OperatorWorld): Promise<PassResult> {
   const { uid } = pod.metadata
@@ -152,6 +154,8 @@ const statusOf = (state: object, ready: boolean) => ({
   ready,
   restartCount: 0,
   state,
+  // The API server writes it so, and what is there already is not written again.
+  lastState: {},
 })
 
 /** Nothing is written where everything is so already. */
