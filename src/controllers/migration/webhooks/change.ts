@@ -5,9 +5,9 @@ import { notNow, type Ruling, refused } from '../../../admission/ruling.ts'
 import { rolloutAnnotation } from '../../../api/names.ts'
 import { isRecord } from '../../../api/shape.ts'
 import { attachmentName } from '../../../migration/attachment.ts'
+import { migratingIn } from '../../../migration/cluster.ts'
 import type { ReadWanted } from '../../../migration/wanted.ts'
 import type { MigrationFacts } from '../facts.ts'
-import { migratingOf } from './cluster.ts'
 
 export interface Change {
   /** The object before; undefined on create. */
@@ -27,7 +27,7 @@ export function whyNotNow({ old, before, after }: Change, facts: MigrationFacts)
     return notNow(`${why}: wait until its condition configured is True, or reset it first`)
   }
   if (was !== undefined && attachmentName(was) === attachmentName(after.wanted)) return undefined
-  const migrating = migratingOf(facts)
+  const migrating = migratingIn(facts.caches.migrations.values())
   if (migrating.length === 0) return undefined
   const named = migrating.slice(0, namedMax).join(', ')
   const more = migrating.length > namedMax ? ` and ${migrating.length - namedMax} more` : ''
