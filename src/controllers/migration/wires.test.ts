@@ -19,7 +19,7 @@ function spacesOf(key: string, config: object) {
   const sources = new Sources(views)
   new Networks(views, sources, defaultNetworkRules, withoutOVN)
   for (const name of ['red', 'blue', home]) {
-    views.namespaces.put({ metadata: { name, labels: { team: name } } } as unknown as KubeObject)
+    views.namespaces.put({ metadata: { name, resourceVersion: '1', labels: { team: name } } } as unknown as KubeObject)
   }
   views.pools.get('ClusterAddressPool.mooring.dev')?.put({
     apiVersion: 'mooring.dev/v1alpha1',
