@@ -7,6 +7,8 @@ import { hashKey } from '../../migration/names.ts'
 import { defineReconciler } from '../../runtime/reconciler.ts'
 import type { Desk, DeskInView } from '../desk.ts'
 import type { Office } from '../office/office.ts'
+import { type Refusals, unaddressedOf } from './addresses/node-addresses.ts'
+import { openAddresses } from './addresses/open.ts'
 import { migrationFacts } from './facts.ts'
 import {
   attachments,
@@ -56,7 +58,10 @@ const theNetwork = 'vm-migration-network'
 function seeMigration(office: Office): DeskInView {
   const { client, clock, views, sources } = office
   const caches = createCaches(office.isFrozen)
-  const world = { client, clock, caches, views, unaddressed: () => new Map<string, string>() }
+  const refusals: Refusals = new Map()
+  const unaddressed: MigrationWorld['unaddressed'] = (network, attachment) =>
+    unaddressedOf(network, attachment, refusals, { caches, views, sources })
+  const world = { client, clock, caches, views, unaddressed }
   return {
     facts: () => migrationFacts(world, sources),
     open(domain) {
@@ -69,6 +74,8 @@ function seeMigration(office: Office): DeskInView {
             reconcileNetwork({ ...world, recorder, client: client.withPass(pass) } satisfies MigrationWorld),
         }),
       )
+      office.needNetworks(domain)
+      openAddresses(domain, office, caches, refusals, () => network.mark(theNetwork))
       const follow = (kind: Kind, cache: Cache<KubeObject>, isNeeded: boolean, labelSelector?: string) => {
         cache.subscribe(() => network.mark(theNetwork))
         office.watch(domain, kind, cache, { isNeeded, ...(labelSelector !== undefined && { labelSelector }) })

@@ -68,7 +68,7 @@ function toSeen(order: Order, { caches, clock, unaddressed }: World, objects: Ob
     kubeVirt: objects.kubeVirt && readKubeVirt(objects.kubeVirt),
     noKubeVirt: `kubevirts.kubevirt.io "${kubeVirt.namespace}/${kubeVirt.name}" not found`,
     made: objects.made.filter(isThere).map(readMade),
-    nodes: selectedNodes(order, caches.nodes.values(), handlers),
+    ...selectedNodes(order, caches.nodes.values(), handlers),
     handlers,
     running: objects.migrations.filter(copiesMemory).map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
     unaddressed,
@@ -96,9 +96,9 @@ interface NodeObject extends KubeObject {
 }
 
 /** Those that virt-handler runs on: others have nothing to roll out. */
-function selectedNodes({ asks, before }: Order, nodes: Iterable<KubeObject>, handlers: readonly Handler[]) {
+function selectedNodes({ asks, before }: Order, objects: Iterable<KubeObject>, handlers: readonly Handler[]) {
   const { nodeSelector } = (asks.kind === 'network' ? asks.network : before) ?? { nodeSelector: {} }
-  const all = [...nodes].map(object => {
+  const all = [...objects].map(object => {
     const { metadata, status } = object as NodeObject
     const conditions = Array.isArray(status?.conditions) ? status.conditions : []
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True')
@@ -106,9 +106,11 @@ function selectedNodes({ asks, before }: Order, nodes: Iterable<KubeObject>, han
   })
   const running = new Set(handlers.map(({ node }) => node))
   const selected = nodesToServe(all, { nodeSelector })
-  return selected
-    .filter(({ name, labels }) => running.has(name) || ownText(labels, schedulableLabel) !== undefined)
-    .map(({ name, uid, isReady }): SelectedNode => ({ name, uid, isReady }))
+  const served = selected.filter(
+    ({ name, labels }) => running.has(name) || ownText(labels, schedulableLabel) !== undefined,
+  )
+  const nodes = served.map(({ name, uid, isReady }): SelectedNode => ({ name, uid, isReady }))
+  return { nodes, needed: selected.length }
 }
 
 /** From here on memory is copied, or about to be; what has only been asked for waits in KubeVirt, and is not cut by a restart. */

@@ -1,7 +1,7 @@
 // What the migration desk may do in a cluster, and why. A verb that is not here is never used by it, but for those to list and watch
 // NetworkAttachmentDefinitions, which the office asks for, and pods, which the vm desk asks for.
 
-import { type Permission, permission, seeing, subresource } from '../component.ts'
+import { type Permission, permission, subresource } from '../component.ts'
 import {
   attachments,
   clusterNetworks,
@@ -15,8 +15,7 @@ import {
 } from './kinds.ts'
 
 export const migrationPermissions: readonly Permission[] = [
-  seeing(nodes, 'it is not known which nodes there are, and what is held for one that is gone stays held'),
-  permission(nodes, ['get'], 'what is held for a node that is gone stays held'),
+  permission(nodes, ['get', 'list', 'watch'], 'nodes are not seen, and what is held for one that is gone stays held'),
   permission(settings, ['get', 'list', 'watch'], 'the setting vm-migration-network is not seen'),
   permission(settings, ['patch'], 'the setting vm-migration-network does not say what became of it'),
   permission(migrationNetworks, ['get', 'list', 'watch'], 'MigrationNetworks are not seen'),

@@ -18,6 +18,7 @@ import type { ConditionFact } from '../../api/condition.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { attachmentName, differencesFrom } from '../../migration/attachment.ts'
 import { configuredCondition } from '../../migration/names.ts'
+import { countUsable } from '../../migration/range.ts'
 import { defaultHash, type Wanted } from '../../migration/wanted.ts'
 import type { KubeVirt } from './kubevirt.ts'
 import { type Handler, isGivenOut, type Progress, progressOf, type SelectedNode } from './rollout.ts'
@@ -68,6 +69,8 @@ export interface Seen {
   readonly noKubeVirt: string
   readonly made: readonly Made[]
   readonly nodes: readonly SelectedNode[]
+  /** How many nodes need an address: also those that virt-handler does not run on yet. */
+  readonly needed: number
   readonly handlers: readonly Handler[]
   /** Migrations that copy memory now, as namespace/name. */
   readonly running: readonly string[]
@@ -260,6 +263,22 @@ function isOurs(named: string, { done, rollout }: Memory, made: readonly Made[])
 }
 
 // --- what the order says ---
+
+/** The condition that says beforehand that the next node would get no address. */
+export const sufficientCondition = 'addressesSufficient'
+
+/** Undefined where no network is asked for. */
+export function sufficiencyOf({ asks, needed }: Pick<Seen, 'asks' | 'needed'>): ConditionFact | undefined {
+  if (asks.kind !== 'network') return undefined
+  const count = countUsable(asks.network.ranges)
+  const text = `${needed} of ${count} addresses are needed, one for each node`
+  const fact = { type: sufficientCondition, status: 'False' } as const
+  const fix = 'widen the range, or exclude less of it'
+  if (BigInt(needed) > count) return { ...fact, reason: 'RangeUsedUp', message: `${text}: ${fix}` }
+  if (BigInt(needed) === count)
+    return { ...fact, reason: 'NoSpareAddress', message: `${text}: the next node gets none: ${fix}` }
+  return { ...fact, status: 'True', reason: 'Sufficient', message: text }
+}
 
 const step = (seen: Seen, one: Step, doing: string): Plan => ({
   ...says(seen, 'InProgress', doing),

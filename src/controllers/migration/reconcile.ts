@@ -15,8 +15,17 @@ import { describeError } from '../../telemetry/log.ts'
 import { migrationNetworks } from './kinds.ts'
 import { askAgain, observe, unlabelledOf } from './observe.ts'
 import { counting, isUntouched, type Order, readOrders } from './orders.ts'
-import { decide, type Memory, type Plan, type Seen, type Step } from './plan.ts'
-import { hold, letGo, makeAttachment, removeAttachment, restoreAttachment, switchKubeVirt, tell } from './steps.ts'
+import { decide, type Memory, type Plan, type Seen, type Step, sufficiencyOf, sufficientCondition } from './plan.ts'
+import {
+  type Facts,
+  hold,
+  letGo,
+  makeAttachment,
+  removeAttachment,
+  restoreAttachment,
+  switchKubeVirt,
+  tell,
+} from './steps.ts'
 import type { MigrationWorld } from './world.ts'
 
 export async function reconcileNetwork(world: MigrationWorld): Promise<PassResult> {
@@ -34,13 +43,18 @@ export async function reconcileNetwork(world: MigrationWorld): Promise<PassResul
     await carryOut(plan.step, order, plan.memory, world)
     return requeue()
   }
-  if (plan.says !== undefined && (await tell(world, order, plan.says, plan.memory))) return requeue()
+  if (plan.says !== undefined && (await tell(world, order, factsOf(plan.says, seen), plan.memory))) return requeue()
   if (order.isHeld && isDeleting(order.object) && (plan.says === undefined || plan.says.status === 'True')) {
     await letGo(world, order)
     return done()
   }
   return plan.waitMs === undefined ? done() : requeueAfter(plan.waitMs)
 }
+
+const factsOf = (fact: ConditionFact, seen: Pick<Seen, 'asks' | 'needed'>): Facts => ({
+  [fact.type]: fact,
+  [sufficientCondition]: sufficiencyOf(seen),
+})
 
 const needsHold = ({ kind, asks, isHeld }: Order): boolean =>
   kind === migrationNetworks && asks.kind === 'network' && !isHeld
@@ -79,7 +93,8 @@ async function carryOut(step: Step, order: Order, memory: Memory, world: Migrati
     if (isApiError(error, 'Conflict', 'NotFound')) throw error
     const { reason, prefix } = failures[step.kind]
     const message = `${prefix}${messageOf(error)}`
-    await tell(world, order, { type: configuredCondition, status: 'False', reason, message }, memory)
+    const fact: ConditionFact = { type: configuredCondition, status: 'False', reason, message }
+    await tell(world, order, { [fact.type]: fact }, memory)
     throw error
   }
 }
@@ -113,6 +128,6 @@ async function standBack(order: Order, other: Order | undefined, world: Migratio
     asks.kind === 'management'
       ? { type: configuredCondition, status: 'True', reason: 'Completed', message: which }
       : { type: configuredCondition, status: 'False', reason: 'AnotherCounts', message: `${which}: reset it first` }
-  await tell(world, order, fact, forgotten)
+  await tell(world, order, { [fact.type]: fact, [sufficientCondition]: undefined }, forgotten)
   if (isHeld && isDeleting(object)) await letGo(world, order)
 }

@@ -93,26 +93,34 @@ export async function letGo({ client, caches }: World, order: Order): Promise<vo
   await patchSeen(client, order.kind, caches.migrationNetworks, seenAs(order.object), patch)
 }
 
+/** What an order is to say, by the type of the condition; undefined takes one away. */
+export type Facts = Readonly<Record<string, ConditionFact | undefined>>
+
 /**
  * What the order says, and what it remembers. The same again is no write. A Setting has no status subresource: both go in one request.
- * Of a MigrationNetwork what it remembers is written first: what it says follows from that.
+ * Of a MigrationNetwork what it remembers is written first: what it says follows from that. Answers whether it remembers something else now.
  */
-export async function tell(world: World, order: Order, fact: ConditionFact, memory: Memory): Promise<boolean> {
+export async function tell(world: World, order: Order, facts: Facts, memory: Memory): Promise<boolean> {
   const { kind, object, kubeVirt } = order
-  const said = conditionsWith(object, fact, timestamp(world.clock))
+  const news = Object.values(facts).filter(fact => fact !== undefined && !isSaid(object, fact))
+  const isDropped = conditionsOf(object).some(({ type }) => typeof type === 'string' && dropsIn(facts, type))
+  const conditions = conditionsWith(object, facts, timestamp(world.clock))
+  const status = news.length === 0 && !isDropped ? undefined : { status: { conditions } }
   const { annotations = {} } = object.metadata
   const wanted = Object.entries(toAnnotations(memory, kubeVirt.namespace))
   const changed = wanted.filter(([key, text]) => ownText(annotations, key) !== (text ?? undefined))
-  const metadata = changed.length === 0 ? {} : { metadata: { annotations: Object.fromEntries(changed) } }
-  const status = said === undefined ? {} : { status: { conditions: said } }
-  if (said === undefined && changed.length === 0) return false
-  if (isOfOurKind(kind)) {
-    const now = changed.length === 0 ? object : await write(world, kind, object, metadata)
-    if (said !== undefined) await write(world, kind, now, status, 'status')
-  } else await write(world, kind, object, { ...metadata, ...status })
-  if (said !== undefined && isNews(object, fact)) announce(world, object, fact)
+  const metadata = changed.length === 0 ? undefined : { metadata: { annotations: Object.fromEntries(changed) } }
+  if (!isOfOurKind(kind)) {
+    if (metadata !== undefined || status !== undefined) await write(world, kind, object, { ...metadata, ...status })
+  } else {
+    const now = metadata === undefined ? object : await write(world, kind, object, metadata)
+    if (status !== undefined) await write(world, kind, now, status, 'status')
+  }
+  for (const fact of news) if (fact !== undefined) announce(world, object, fact)
   return changed.length > 0
 }
+
+const dropsIn = (facts: Facts, type: string): boolean => Object.hasOwn(facts, type) && facts[type] === undefined
 
 const isOfOurKind = (kind: Kind): boolean => kind === migrationNetworks
 
@@ -134,23 +142,38 @@ function conditionsOf(object: KubeObject): readonly Said[] {
   return Array.isArray(status?.conditions) ? status.conditions.filter(isRecord) : []
 }
 
-/** Undefined where it is said already. Harvester's conditions have fields of their own, which stay. */
-function conditionsWith(object: KubeObject, fact: ConditionFact, now: string): readonly object[] | undefined {
-  const before = conditionsOf(object)
-  const old = before.find(({ type }) => type === fact.type)
-  const { status, reason, message } = fact
-  if (old?.status === status && old.reason === reason && old.message === message) return undefined
-  const since = old?.status === status ? (old.lastTransitionTime ?? now) : now
-  const next = { ...old, ...fact, lastUpdateTime: now, lastTransitionTime: since }
-  return old === undefined ? [...before, next] : before.map(one => (one === old ? next : one))
-}
-
-const isNews = (object: KubeObject, { type, status, reason, message }: ConditionFact): boolean =>
-  !conditionsOf(object).some(
+const isSaid = (object: KubeObject, { type, status, reason, message }: ConditionFact): boolean =>
+  conditionsOf(object).some(
     one => one.type === type && one.status === status && one.reason === reason && one.message === message,
   )
 
-const alarming = new Set(['RollingBack', 'RolledBack', 'NodesNotReady', 'InvalidValue', 'WaitingForAddresses'])
+/** Harvester's conditions have fields of their own, which stay. */
+function conditionsWith(object: KubeObject, facts: Facts, now: string): readonly object[] {
+  const before = conditionsOf(object)
+  const kept = before.filter(({ type }) => typeof type !== 'string' || !dropsIn(facts, type))
+  const next = kept.map(old => {
+    const fact = typeof old.type === 'string' && Object.hasOwn(facts, old.type) ? facts[old.type] : undefined
+    if (fact === undefined || isSaid(object, fact)) return old
+    const since = old.status === fact.status ? (old.lastTransitionTime ?? now) : now
+    return { ...old, ...fact, lastUpdateTime: now, lastTransitionTime: since }
+  })
+  const added = Object.values(facts).flatMap(fact =>
+    fact === undefined || before.some(({ type }) => type === fact.type)
+      ? []
+      : [{ ...fact, lastUpdateTime: now, lastTransitionTime: now }],
+  )
+  return [...next, ...added]
+}
+
+const alarming = new Set([
+  'RollingBack',
+  'RolledBack',
+  'NodesNotReady',
+  'InvalidValue',
+  'WaitingForAddresses',
+  'NoSpareAddress',
+  'RangeUsedUp',
+])
 
 function announce({ recorder }: World, about: KubeObject, { reason, message }: ConditionFact): void {
   const type = alarming.has(reason) || reason.endsWith('Error') ? 'Warning' : 'Normal'
