@@ -14,7 +14,7 @@ export const definitionKind = defineKind<KubeObject>({
   namespaced: false,
 })
 
-const folders = ['', 'cluster-api/', 'networks/', 'kubevirt/', 'machine/'].map(
+const folders = ['', 'cluster-api/', 'networks/', 'kubevirt/', 'machine/', 'harvester/'].map(
   folder => new URL(`../../config/crd/${folder}`, import.meta.url),
 )
 

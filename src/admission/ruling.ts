@@ -1,6 +1,6 @@
-// What admission answers: yes or no, with warnings either way. Clients tell the three codes for a no apart, so they are kept:
+// What admission answers: yes or no, with warnings either way. Clients tell the codes for a no apart, so they are kept:
 // 422 for a spec that is wrong in itself, 400 for a change that does not fit what is held, 403 for kinds of Cluster API, which
-// answers their faults so.
+// answers their faults so, 409 for a change that would be right later, 405 for a deletion that never is.
 
 import { quoteText } from '../ip/malformed.ts'
 import { showHidden } from '../json.ts'
@@ -11,6 +11,9 @@ export type JSONPatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
+
+const refusalCodes = { BadRequest: 400, MethodNotAllowed: 405, Conflict: 409 } as const
+type RefusalReason = keyof typeof refusalCodes
 
 export type Ruling =
   | {
@@ -26,7 +29,13 @@ export type Ruling =
   /** The user may not. */
   | { readonly kind: 'denied'; readonly message: string; readonly warnings: readonly string[] }
   /** The object is right, the change is not. */
-  | { readonly kind: 'refused'; readonly message: string; readonly warnings: readonly string[] }
+  | {
+      readonly kind: 'refused'
+      readonly message: string
+      readonly warnings: readonly string[]
+      /** BadRequest, unless said. */
+      readonly reason?: RefusalReason
+    }
 
 export const allowed = (warnings: readonly string[] = []): Ruling => ({ kind: 'allowed', warnings })
 
@@ -42,6 +51,17 @@ export const refused = (message: string, warnings: readonly string[] = []): Ruli
   warnings,
 })
 
+/** The change is right, and it is not the time for it. */
+export const notNow = (message: string): Ruling => ({ kind: 'refused', message, warnings: [], reason: 'Conflict' })
+
+/** Nobody may ever do it. */
+export const notAllowed = (message: string): Ruling => ({
+  kind: 'refused',
+  message,
+  warnings: [],
+  reason: 'MethodNotAllowed',
+})
+
 export const denied = (message: string): Ruling => ({ kind: 'denied', message, warnings: [] })
 
 export interface Subject {
@@ -55,8 +75,10 @@ export function toStatus(ruling: Ruling, { group, kind, name }: Subject): object
   switch (ruling.kind) {
     case 'allowed':
       return undefined
-    case 'refused':
-      return failure(400, 'BadRequest', ruling.message)
+    case 'refused': {
+      const { reason = 'BadRequest' } = ruling
+      return failure(refusalCodes[reason], reason, ruling.message)
+    }
     case 'denied':
       return failure(403, 'Forbidden', ruling.message)
     case 'forbidden':

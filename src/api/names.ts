@@ -35,6 +35,8 @@ export const claimProtectionFinalizers: readonly string[] = [
   claimProtectionFinalizer,
   'machines.openshift.io/ip-claim-protection',
 ]
+/** On a MigrationNetwork: KubeVirt is back on the management network before it goes. */
+export const migrationNetworkFinalizer = 'mooring.dev/migration-network'
 /** On a Machine, by its controller: the virtual machine goes before it. */
 export const machineFinalizer = 'machine.machine.openshift.io'
 
@@ -73,6 +75,13 @@ export const usedByAnnotation = 'mooring.dev/used-by'
 export const gaveBackAnnotation = 'mooring.dev/gave-back'
 /** On a Machine: the addresses that its claims were bound to when its virtual machine was ordered, as `claim=address/24, ...`. */
 export const claimedAddressesAnnotation = 'mooring.dev/claimed-addresses'
+/**
+ * On what asks for a migration network (the Setting of Harvester, a MigrationNetwork): what is in force, in canonical words; the roll-out
+ * that is under way; the hash of the value that was rolled back. Without the last, that value is tried again.
+ */
+export const appliedNetworkAnnotation = 'mooring.dev/migration-network-applied'
+export const rolloutAnnotation = 'mooring.dev/migration-network-rollout'
+export const failedNetworkAnnotation = 'mooring.dev/migration-network-failed'
 /** On a NetworkAttachmentDefinition, by its author: the other namespaces that may use the network; `*` for all. */
 export const allowedNamespacesAnnotation = 'mooring.dev/allowed-namespaces'
 /** On a NetworkAttachmentDefinition, by OVN-Kubernetes: the number of the network, which it serves. */

@@ -19,6 +19,7 @@ import {
 import { deskNames, desksHelp } from './desks.ts'
 import { exitCodes, Failure } from './failure.ts'
 import type { ImportPlanOptions, ImportStatusOptions } from './import.ts'
+import { addMigrationNetworkCommands } from './migration-network-commands.ts'
 import type { NodeOptions } from './node.ts'
 import type { UpOptions } from './up.ts'
 import { listOf, onCluster, parseNamespace, parsePath, path } from './values.ts'
@@ -235,6 +236,9 @@ onCluster(importCommand.command('status').description('whether imported machines
     process.exitCode = await importStatus(options, text => console.log(text))
   })
 
+addMigrationNetworkCommands(
+  program.command('migration-network').description('the network over which virtual machines move while they run'),
+)
 addVSphereCommands(program.command('vsphere').description('machines of OpenShift on vSphere with fixed addresses'))
 
 program

@@ -42,6 +42,14 @@ export interface MooringReading {
   readonly name: string
   readonly config: MooringConfig
   readonly allowsPersistentIPs: boolean
+  /** What it attaches pods to on a node; undefined where the plugin is not known. */
+  readonly wire: AttachedTo | undefined
+}
+
+/** 0 where no VLAN is said. */
+export interface AttachedTo {
+  readonly link: { readonly bridge: string } | { readonly parent: string }
+  readonly vlan: number
 }
 
 export interface Foreign {
@@ -159,7 +167,23 @@ function readMooring(
     faults.push(`${place}.allowPersistentIPs is neither true nor false`)
   }
   const config = readMooringConfig(ipam, namespace, value.subnets !== undefined)
-  return { family: 'mooring', name, config, allowsPersistentIPs: said !== false }
+  return { family: 'mooring', name, config, allowsPersistentIPs: said !== false, wire: wireOf(value) }
+}
+
+/** Of the plugins of the CNI project. What they say besides is theirs to judge. */
+function wireOf(plugin: Plugin['value']): AttachedTo | undefined {
+  const { bridge, master, vlan, vlanId } = plugin
+  const number = (one: unknown): number => (typeof one === 'number' ? one : 0)
+  switch (plugin.type) {
+    case 'bridge':
+      return { link: { bridge: typeof bridge === 'string' ? bridge : 'cni0' }, vlan: number(vlan) }
+    case 'macvlan':
+    case 'ipvlan':
+    case 'vlan':
+      return typeof master === 'string' ? { link: { parent: master }, vlan: number(vlanId) } : undefined
+    default:
+      return undefined
+  }
 }
 
 /** `team-a, team-b`, or `*` for all. */

@@ -1,19 +1,25 @@
 // The playground: virtual machines that do not run, so that everything around them can be tried on one computer.
 //
-//   all    the vm-controller and the node agent: VirtualMachines come to life without KubeVirt
+//   all    the vm-controller, the KubeVirt operator and the node agent: VirtualMachines come to life without KubeVirt; and Harvester's
+//          objects about the network of migrations
 //   node   the node agent alone, beside KubeVirt's own control plane
 
+import { startHarvester } from './harvester/harvester.ts'
+import { startKubeVirtOperator } from './kubevirt-operator/operator.ts'
 import { type NodeAgentOptions, type StandIn, startNodeAgent } from './node-agent/agent.ts'
 import { startVMController } from './vm-controller/controller.ts'
 
 export async function startPlayground(parts: NodeAgentOptions, extent: 'all' | 'node'): Promise<StandIn> {
   const agent = await startNodeAgent({ ...parts, saysReady: extent === 'all' })
-  const controller = extent === 'all' ? await startVMController(parts) : undefined
+  const others =
+    extent === 'all'
+      ? [await startVMController(parts), await startKubeVirtOperator(parts), await startHarvester(parts)]
+      : []
+  const all = [...others, agent]
   return {
-    backlog: () => agent.backlog() + (controller?.backlog() ?? 0),
+    backlog: () => all.reduce((sum, one) => sum + one.backlog(), 0),
     async stop() {
-      await controller?.stop()
-      await agent.stop()
+      for (const one of all) await one.stop()
     },
   }
 }

@@ -159,6 +159,40 @@ export interface AddressClaim extends KubeObject {
   readonly status?: { readonly ips?: readonly string[] }
 }
 
+/** Hold: an address that Mooring has given out. */
+export interface LedgerHold extends KubeObject {
+  readonly spec?: {
+    readonly address?: string
+    readonly claimRef?: { readonly kind?: string; readonly name?: string }
+    readonly poolRef?: { readonly name?: string }
+  }
+  readonly status?: { readonly state?: string }
+}
+
+export interface KubeVirt extends KubeObject {
+  readonly spec?: Anything & {
+    readonly configuration?: Anything & { readonly migrations?: Anything & { readonly network?: string } }
+  }
+  readonly status?: Anything & {
+    readonly conditions?: readonly Condition[]
+    readonly observedDeploymentID?: string
+  }
+}
+
+/** Setting, ClusterNetwork or VlanStatus. */
+export interface HarvesterObject extends KubeObject {
+  readonly value?: string
+  readonly default?: string
+  readonly status?: Anything & { readonly conditions?: readonly Condition[]; readonly node?: string }
+}
+
+export interface VlanConfig extends KubeObject {
+  readonly spec?: Anything & {
+    readonly clusterNetwork?: string
+    readonly nodeSelector?: Readonly<Record<string, string>>
+  }
+}
+
 // --- questions that both stand-ins ask ---
 
 export const isCompleted = ({ status }: Pod): boolean => status?.phase === 'Succeeded' || status?.phase === 'Failed'

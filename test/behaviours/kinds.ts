@@ -5,6 +5,16 @@ import { claims, clusters, reports } from '../../src/controllers/capi/kinds.ts'
 import { userDefinedNetworks } from '../../src/controllers/import/kinds.ts'
 import { machines } from '../../src/controllers/machine/kinds.ts'
 import {
+  clusterNetworks,
+  kubeVirts,
+  migrationNetworks,
+  migrations,
+  nodes,
+  settings,
+  vlanConfigs,
+  vlanStatuses,
+} from '../../src/controllers/migration/kinds.ts'
+import {
   attachments,
   clusterUserDefinedNetworks,
   holds,
@@ -19,7 +29,22 @@ import { defineKind, type Kind, type KubeObject } from '../../src/kube/object.ts
 import { nodes } from '../../src/node/kinds.ts'
 import { berths, networks } from '../toy-desk/kinds.ts'
 
-export { attachments, claims, clusters, events, holds, macHolds, machines, pools, reports }
+export {
+  attachments,
+  claims,
+  clusters,
+  events,
+  holds,
+  kubeVirts,
+  macHolds,
+  machines,
+  migrations,
+  nodes,
+  pods,
+  pools,
+  reports,
+  settings,
+}
 
 const rbac = (kind: string) =>
   defineKind<KubeObject>({
@@ -74,6 +99,14 @@ const known: readonly Kind[] = [
   machines,
   machineKind('MachineSet', 'v1beta1'),
   machineKind('ControlPlaneMachineSet', 'v1'),
+  clusterNetworks,
+  kubeVirts,
+  migrationNetworks,
+  migrations,
+  nodes,
+  settings,
+  vlanConfigs,
+  vlanStatuses,
   rbac('Role'),
   rbac('RoleBinding'),
   registration('Validating'),

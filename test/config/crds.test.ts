@@ -21,6 +21,7 @@ const crdFolders = [
   'config/crd/networks',
   'config/crd/kubevirt',
   'config/crd/machine',
+  'config/crd/harvester',
 ]
 
 const documentsIn = (folder: string): KubeObject[] =>

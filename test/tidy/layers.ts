@@ -22,6 +22,8 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   admission: ['ip', 'api', 'telemetry', 'runtime', 'kube'],
   // What reads networks, and clients of other systems: they know no controller.
   networks: ['ip', 'api', 'ipam', 'telemetry', 'runtime', 'kube'],
+  // The network of live migrations: its value, its addresses, what is made of it.
+  migration: ['ip', 'api', 'ipam', 'networks'],
   vsphere: ['xml', 'ip', 'api', 'telemetry', 'runtime'],
   // Machines of other platforms, read from there or from files.
   sources: ['xml', 'ip', 'vsphere'],
@@ -35,6 +37,7 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'kube',
     'admission',
     'networks',
+    'migration',
     'vsphere',
     'ovn',
     'yaml',
@@ -56,10 +59,11 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   store: ['files'],
   apiserver: ['yaml', 'ip', 'telemetry', 'files', 'store'],
   // None of these reaches the store or the API server but through the API.
-  playground: secondFloor,
+  playground: [...secondFloor, 'migration'],
   web: secondFloor,
   cli: [
     ...secondFloor,
+    'migration',
     'vsphere',
     'sources',
     'imports',

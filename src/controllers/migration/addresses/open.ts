@@ -1,0 +1,67 @@
+// The reconciler `migration.addresses`, and what wakes it.
+//
+//   changed                          wakes
+//   a node                           itself
+//   a migration network, its pools   every node
+//   a hold of such a network         the node that it names, and those that have none yet
+
+import { cniGroup } from '../../../api/names.ts'
+import type { Domain } from '../../../runtime/domain.ts'
+import { defineReconciler } from '../../../runtime/reconciler.ts'
+import { noteIn } from '../../office/journal.ts'
+import { readable } from '../../office/kept.ts'
+import type { Office } from '../../office/office.ts'
+import { holdOf } from '../../office/parsed.ts'
+import { attachments, nodes } from '../kinds.ts'
+import type { Caches } from '../world.ts'
+import { type AddressesWorld, type Refusals, reconcileNode } from './node-addresses.ts'
+
+/** `onChange`: a node has an address, or is told why it has none. */
+export function openAddresses(
+  domain: Domain,
+  office: Office,
+  caches: Caches,
+  refusals: Refusals,
+  onChange: () => void,
+): void {
+  const { client, clock, random, views, ledger, sources, metrics } = office
+  const world: Omit<AddressesWorld, 'note'> = { client, clock, random, caches, views, ledger, sources }
+  const addresses = domain.addReconciler(
+    defineReconciler({
+      name: 'migration.addresses',
+      async reconcile(name, pass) {
+        const before = refusals.get(name)
+        const result = await reconcileNode(name, refusals, {
+          ...world,
+          client: client.withPass(pass),
+          note: noteIn(pass, metrics),
+        })
+        if (refusals.get(name) !== before) onChange()
+        return result
+      },
+    }),
+  )
+  const markAll = () => {
+    for (const name of caches.nodes.keys()) addresses.mark(name)
+  }
+  caches.nodes.subscribe(({ key }) => addresses.mark(key))
+  for (const cache of [caches.made, caches.settings, caches.migrationNetworks]) cache.subscribe(markAll)
+  sources.subscribe(({ key }) => {
+    if (key.includes(`.${cniGroup}/`)) markAll()
+  })
+  views.holds.subscribe(change => {
+    const hold = readable(change.new ?? change.old, holdOf)
+    if (hold === undefined || hold.pool.kind !== attachments.kind) return
+    if (hold.claim.kind === nodes.kind) addresses.mark(hold.claim.name)
+    for (const name of refusals.keys()) addresses.mark(name)
+    onChange()
+  })
+  office.addClaimKind({
+    kind: nodes,
+    cache: caches.nodes,
+    // While its network is there. What is left of one that is gone is put to rest by the node's own pass.
+    standsBy: (_, { pool }) => caches.made.get(`${pool.namespace}/${pool.name}`) !== undefined,
+    isUsed: async (_, { pool }) =>
+      (await client.get(attachments, { namespace: pool.namespace, name: pool.name })) !== undefined,
+  })
+}

@@ -1,0 +1,17 @@
+// The cluster from the caches. What these do not know yet, the controller meets a moment later, and says.
+
+import type { ClusterFacts } from '../../../migration/check.ts'
+import { readCluster } from '../../../migration/cluster.ts'
+import type { MigrationFacts } from '../facts.ts'
+
+export function clusterFactsOf({ caches, kubeVirt, spaces }: MigrationFacts): ClusterFacts {
+  return readCluster({
+    nodes: caches.nodes.values(),
+    clusterNetworks: caches.clusterNetworks.values(),
+    vlanConfigs: caches.vlanConfigs.values(),
+    vlanStatuses: caches.vlanStatuses.values(),
+    settings: caches.settings.values(),
+    kubeVirt: kubeVirt()?.object,
+    spaces: spaces(),
+  })
+}

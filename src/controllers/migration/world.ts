@@ -1,0 +1,53 @@
+// What the migration desk knows and may touch. Its reconciler and its webhooks take all of it from here and nothing from anywhere
+// else.
+
+import { Cache } from '../../kube/cache.ts'
+import type { Client } from '../../kube/client.ts'
+import type { Recorder } from '../../kube/events.ts'
+import type { KubeObject } from '../../kube/object.ts'
+import type { Wanted } from '../../migration/wanted.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Views } from '../office/views.ts'
+import type { Unaddressed } from './plan.ts'
+
+/** Whole objects: there are few of each. */
+export interface Caches {
+  readonly settings: Cache<KubeObject>
+  readonly migrationNetworks: Cache<KubeObject>
+  readonly clusterNetworks: Cache<KubeObject>
+  readonly vlanConfigs: Cache<KubeObject>
+  readonly vlanStatuses: Cache<KubeObject>
+  readonly kubeVirts: Cache<KubeObject>
+  readonly migrations: Cache<KubeObject>
+  readonly nodes: Cache<KubeObject>
+  /** Those of virt-handler, in whichever namespace. */
+  readonly handlers: Cache<KubeObject>
+  /** NetworkAttachmentDefinitions with the label of those that this desk makes. */
+  readonly made: Cache<KubeObject>
+}
+
+export interface MigrationWorld {
+  readonly client: Client
+  readonly clock: Clock
+  readonly recorder: Pick<Recorder, 'event'>
+  readonly caches: Caches
+  readonly views: Views
+  /** Nodes that have no address of the network yet, each with the reason. */
+  unaddressed(network: Wanted, attachment: string): Unaddressed
+}
+
+export function createCaches(isFrozen: boolean): Caches {
+  const cache = () => new Cache<KubeObject>({ isFrozen })
+  return {
+    settings: cache(),
+    migrationNetworks: cache(),
+    clusterNetworks: cache(),
+    vlanConfigs: cache(),
+    vlanStatuses: cache(),
+    kubeVirts: cache(),
+    migrations: cache(),
+    nodes: cache(),
+    handlers: cache(),
+    made: cache(),
+  }
+}

@@ -1,0 +1,98 @@
+// Migration networks whose addresses Mooring gives out itself: one for each node, held in its name, and kept.
+
+import { describe, expect, test } from 'vitest'
+import { holds } from './kinds.ts'
+import { addressOf, aFleet, aValue, type Fleet, kubeVirtHome } from './migration-fleet.ts'
+import type { Stored } from './world.ts'
+
+const own = (more: object = {}) => aValue({ ipam: 'mooring', range: '10.1.2.0/29', ...more })
+
+/** What is held for nodes, as `node address part`, in the order of the nodes. */
+async function held({ world }: Fleet): Promise<string[]> {
+  const { items } = await world.client.list(holds)
+  const ofNodes = (items as Stored[]).filter(
+    ({ spec, status }) =>
+      spec.claimRef.kind === 'Node' && spec.poolRef.namespace === kubeVirtHome && status.state === 'held',
+  )
+  return ofNodes.map(({ spec }) => `${spec.claimRef.name} ${spec.address}`).toSorted()
+}
+
+describe('A migration network with addresses of Mooring', () => {
+  test('holds one address for each node before KubeVirt is told, and every pod of virt-handler has that of its node', async () => {
+    const fleet = await aFleet()
+    await fleet.set(own({ exclude: ['10.1.2.1/32'] }))
+    const network = await fleet.works()
+    expect(await held(fleet)).toEqual(['node-1 10.1.2.2', 'node-2 10.1.2.3', 'node-3 10.1.2.4'])
+    expect((await fleet.handlers()).map(addressOf)).toEqual(['10.1.2.2', '10.1.2.3', '10.1.2.4'])
+    const { items } = await fleet.world.client.list(holds)
+    const [hold] = (items as Stored[]).filter(({ spec }) => spec.claimRef.name === 'node-1')
+    expect(hold?.spec.claimRef).toMatchObject({ kind: 'Node', name: 'node-1', part: `${network}/v4` })
+    expect(hold?.spec.poolRef).toMatchObject({
+      kind: 'NetworkAttachmentDefinition',
+      namespace: kubeVirtHome,
+      name: network,
+    })
+  })
+
+  test('gives each node an address of both families', async () => {
+    const fleet = await aFleet({ nodes: ['node-1', 'node-2'] })
+    const v6 = { rangeV6: 'fd00:1::/64', rangeV6Start: 'fd00:1::10', rangeV6End: 'fd00:1::1f' }
+    await fleet.set(own(v6))
+    await fleet.works()
+    expect(await held(fleet)).toEqual(['node-1 10.1.2.1', 'node-1 fd00:1::10', 'node-2 10.1.2.2', 'node-2 fd00:1::11'])
+  })
+
+  test('that moves to another VLAN keeps the address of each node, and lets go of the old ones when nothing uses them', async () => {
+    const fleet = await aFleet({ nodes: ['node-1', 'node-2'] })
+    await fleet.set(own())
+    const old = await fleet.works()
+    await fleet.set(own({ vlan: 200 }))
+    await fleet.world.eventually(async () => expect(await fleet.network()).not.toBe(old))
+    await fleet.works()
+    expect((await fleet.handlers()).map(addressOf)).toEqual(['10.1.2.1', '10.1.2.2'])
+    await fleet.world.eventually(async () => expect(await held(fleet)).toEqual(['node-1 10.1.2.1', 'node-2 10.1.2.2']))
+    await fleet.set('')
+    await fleet.says({ status: 'True', message: '2 of 2 nodes migrate over the management network' })
+    await fleet.world.eventually(async () => expect(await held(fleet)).toEqual([]))
+  })
+
+  test('warns before the range runs dry, says which node got nothing, and serves it when the range is wider or a node goes', async () => {
+    const fleet = await aFleet({ nodes: ['node-1', 'node-2'] })
+    const sufficient = async () => {
+      const { status } = await fleet.setting()
+      return ((status?.conditions ?? []) as Stored[]).find(({ type }) => type === 'addressesSufficient')
+    }
+    await fleet.set(own({ range: '10.1.2.0/29', exclude: ['10.1.2.4/30'] }))
+    await fleet.works()
+    expect(await sufficient()).toMatchObject({
+      status: 'True',
+      message: '2 of 3 addresses are needed, one for each node',
+    })
+    await fleet.addNode('node-3')
+    await fleet.world.eventually(async () => {
+      expect(await sufficient()).toMatchObject({ status: 'False', reason: 'NoSpareAddress' })
+    })
+    await fleet.works()
+    await fleet.addNode('node-4')
+    await fleet.world.eventually(async () => {
+      expect(await sufficient()).toMatchObject({ status: 'False', reason: 'RangeUsedUp' })
+    })
+    await fleet.says({ reason: 'NodesNotReady', message: expect.stringMatching(/^3 of 4 .*node-4: /) })
+    await fleet.set(own({ range: '10.1.2.0/29' }))
+    await fleet.says({ status: 'True', message: expect.stringMatching(/^4 of 4/) })
+    expect(await held(fleet)).toEqual(['node-1 10.1.2.1', 'node-2 10.1.2.2', 'node-3 10.1.2.3', 'node-4 10.1.2.4'])
+    await fleet.removeNode('node-2')
+    await fleet.world.eventually(async () => expect(await held(fleet)).toHaveLength(3))
+  })
+
+  test('is not switched to while a node would be without an address', async () => {
+    const fleet = await aFleet()
+    await fleet.set(own({ range: '10.1.2.0/30' }))
+    const said = await fleet.says({ status: 'False', reason: 'WaitingForAddresses' })
+    expect(said.message).toMatch(/node-3: no address of vm-migration-network-\w+ is free/)
+    await fleet.world.idle(30_000)
+    expect(await fleet.network()).toBeUndefined()
+    await fleet.removeNode('node-1')
+    await fleet.works()
+  })
+})
