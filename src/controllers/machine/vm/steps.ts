@@ -3,18 +3,17 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { type ConditionFact, setCondition } from '../../../api/condition.ts'
-import { controllingMachine, type Machine, type MachineProviderStatus } from '../../../api/machine.ts'
+import type { Machine, MachineProviderStatus } from '../../../api/machine.ts'
 import { machineFinalizer } from '../../../api/names.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { withFinalizer } from '../../../kube/finalizers.ts'
 import { patchSeen } from '../../../kube/patch-seen.ts'
 import { timestamp } from '../../../kube/timestamp.ts'
-import { unprotect } from '../claims/steps.ts'
 import { machines } from '../kinds.ts'
 import { machineOf } from '../parsed.ts'
 import type { VMsWorld } from './world.ts'
 
-type World = Pick<VMsWorld, 'client' | 'caches' | 'clock' | 'owned' | 'mode'>
+type World = Pick<VMsWorld, 'client' | 'caches' | 'clock'>
 
 export async function protect(world: World, machine: Machine): Promise<Machine> {
   const finalizers = withFinalizer(machine, machineFinalizer)
@@ -75,12 +74,8 @@ export function nameProvider(world: World, machine: Machine, providerID: string)
   return patch(world, machine, { spec: { providerID } })
 }
 
-/** The virtual machine is gone: the claims that this Machine controls may go, and then the Machine. */
+/** The virtual machine is gone: the Machine may go. `machine.claims` lets its claims go then. */
 export async function release(world: World, machine: Machine): Promise<void> {
-  const { namespace, name, uid } = machine.metadata
-  for (const claim of world.owned.of(`${namespace}/${name}`)) {
-    if (controllingMachine(claim.metadata)?.uid === uid) await unprotect(world, claim)
-  }
   const left = machine.metadata.finalizers.filter(name => name !== machineFinalizer)
   await patch(world, machine, { metadata: { finalizers: left.length === 0 ? null : left } })
 }
