@@ -3,7 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { type ConditionFact, setCondition } from '../../../api/condition.ts'
-import type { Machine, MachineProviderStatus } from '../../../api/machine.ts'
+import type { Machine, MachineAddress, MachineProviderStatus } from '../../../api/machine.ts'
 import { machineFinalizer } from '../../../api/names.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { withFinalizer } from '../../../kube/finalizers.ts'
@@ -27,7 +27,7 @@ export interface Said {
   readonly provider?: Partial<
     Pick<MachineProviderStatus, 'instanceId' | 'instanceState' | 'taskRef' | 'cloneOrderedAt'>
   >
-  readonly addresses?: readonly { readonly type: string; readonly address: string }[]
+  readonly addresses?: readonly MachineAddress[]
   /** Why nothing more is done about the Machine; null where that is over. */
   readonly error?: { readonly reason: string; readonly message: string } | null
 }
@@ -45,19 +45,14 @@ export async function say(world: World, machine: Machine, said: Said): Promise<M
   const providerStatus = { ...provider, ...(conditions !== before.conditions && { conditions }) }
   const status = {
     ...(said.phase !== undefined && said.phase !== machine.phase && { phase: said.phase }),
-    ...(said.addresses !== undefined && !isSame(said.addresses, machine) && { addresses: said.addresses }),
+    ...(said.addresses !== undefined &&
+      !isDeepStrictEqual(said.addresses, machine.addresses) && { addresses: said.addresses }),
     ...errorOf(said.error, machine),
     ...(Object.keys(providerStatus).length > 0 && { providerStatus: { ...headOf(before), ...providerStatus } }),
   }
   if (Object.keys(status).length === 0) return machine
   return patch(world, machine, { status: { ...status, lastUpdated: now } }, 'status')
 }
-
-const isSame = (addresses: Required<Said>['addresses'], machine: Machine): boolean =>
-  isDeepStrictEqual(
-    addresses.map(({ type, address }) => `${type} ${address}`),
-    machine.addresses,
-  )
 
 function errorOf(error: Said['error'], machine: Machine) {
   if (error === undefined) return {}
