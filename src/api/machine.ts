@@ -39,13 +39,19 @@ export interface Machine {
   readonly providerStatus: MachineProviderStatus
   /** Why its controller does nothing more about it; empty while it does. */
   readonly errorMessage: string
-  /** Those of the status, as `type address`. */
-  readonly addresses: readonly string[]
+  /** Those of the status: what its guest reports, and its name. */
+  readonly addresses: readonly MachineAddress[]
   /** The Node that runs on it; empty while there is none. */
   readonly nodeName: string
   /** Names of lifecycle hooks: while there is one, others are not done with the Machine, and it is not taken down. */
   readonly hooks: readonly string[]
   readonly isDeleting: boolean
+}
+
+export interface MachineAddress {
+  /** `InternalIP`, `InternalDNS`. */
+  readonly type: string
+  readonly address: string
 }
 
 export interface MachineProviderStatus {
@@ -81,7 +87,10 @@ export function parseMachine(object: unknown, readMetadata = metadataOf): Parsed
     conditions: knownConditionsOf(status),
     providerStatus: providerStatusOf(status),
     errorMessage: textOf(status, 'errorMessage') ?? '',
-    addresses: shapesOf(status, 'addresses').map(one => `${textOf(one, 'type') ?? ''} ${textOf(one, 'address') ?? ''}`),
+    addresses: shapesOf(status, 'addresses').map(one => ({
+      type: shared(textOf(one, 'type') ?? ''),
+      address: textOf(one, 'address') ?? '',
+    })),
     nodeName: textOf(childOf(status, 'nodeRef'), 'name') ?? '',
     hooks: hooksOf(childOf(spec, 'lifecycleHooks')),
     isDeleting: isDeleting(metadata),

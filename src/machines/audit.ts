@@ -4,7 +4,7 @@
 import type { Hold } from '../api/hold.ts'
 import { type IPAddress, parseIPAddress } from '../api/ip-address.ts'
 import { type IPAddressClaim, type PoolReference, parseIPAddressClaim } from '../api/ip-address-claim.ts'
-import { controllingMachine, hasInstance } from '../api/machine.ts'
+import { controllingMachine, hasInstance, type Machine } from '../api/machine.ts'
 import { claimProtectionFinalizers, ipamGroup } from '../api/names.ts'
 import { type ListedWorld, worldOf } from '../controllers/capi/listed.ts'
 import { poolOfReport } from '../controllers/capi/ownership.ts'
@@ -15,7 +15,7 @@ import { parseIP, toIPText } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { quoteUnlessName } from '../ip/object-name.ts'
 import { type KubeObject, keyOf } from '../kube/object.ts'
-import type { Fleet, FleetMachine } from './fleet.ts'
+import type { Fleet } from './fleet.ts'
 import { referenceText } from './sentences.ts'
 
 export const findingIds = [
@@ -57,7 +57,7 @@ interface Seen {
   /** By namespace/name. */
   readonly claimAt: ReadonlyMap<string, IPAddressClaim>
   readonly reportAt: ReadonlyMap<string, IPAddress>
-  readonly machineAt: ReadonlyMap<string, FleetMachine>
+  readonly machineAt: ReadonlyMap<string, Machine>
 }
 
 export function audit(fleet: Fleet): Finding[] {
@@ -203,7 +203,7 @@ function addressOf(claim: IPAddressClaim, { reportAt }: Pick<Seen, 'reportAt'>):
 
 // --- Machines ---
 
-function judgeMachine(machine: FleetMachine, seen: Seen): Finding[] {
+function judgeMachine(machine: Machine, seen: Seen): Finding[] {
   const { providerSpec, metadata } = machine
   if (machine.isDeleting || providerSpec === undefined) return []
   const object = machineText(machine)
@@ -220,7 +220,7 @@ function judgeMachine(machine: FleetMachine, seen: Seen): Finding[] {
   return [...fixed, ...claims]
 }
 
-function withoutClaim(machine: FleetMachine, name: string): Finding {
+function withoutClaim(machine: Machine, name: string): Finding {
   const about = { id: 'MachineWithoutClaim', object: machineText(machine) } as const
   if (!hasInstance(machine))
     return {
@@ -237,12 +237,7 @@ function withoutClaim(machine: FleetMachine, name: string): Finding {
   }
 }
 
-function judgeClaimOf(
-  machine: FleetMachine,
-  claim: IPAddressClaim,
-  wanted: PoolReference,
-  { reportAt }: Seen,
-): Finding[] {
+function judgeClaimOf(machine: Machine, claim: IPAddressClaim, wanted: PoolReference, { reportAt }: Seen): Finding[] {
   const { poolRef } = claim
   if (poolRef.apiGroup !== wanted.apiGroup || poolRef.kind !== wanted.kind || poolRef.name !== wanted.name) {
     const message = `it names ${referenceText(poolRef)}, and ${machineText(machine)} asks for ${referenceText(wanted)}`
@@ -250,8 +245,10 @@ function judgeClaimOf(
     return [{ id: 'PoolDiffers', severity: 'error', object: claimText(claim), message, fix }]
   }
   const address = addressOf(claim, { reportAt })
-  if (address === undefined || machine.reported.length === 0) return []
-  const reported = machine.reported.map(canonical)
+  const ips = machine.addresses.filter(({ type, address: ip }) => type === 'InternalIP' && ip !== '')
+  // While a guest has not reported any, nothing is known of it.
+  if (address === undefined || ips.length === 0) return []
+  const reported = ips.map(({ address: ip }) => canonical(ip))
   if (reported.includes(address)) return []
   return [
     {
@@ -270,7 +267,7 @@ function canonical(text: string): string {
 }
 
 /** An address that stands in the spec itself has no claim: the ledger does not know of it, and may give it to another. */
-function heldElsewhere(text: string, machine: FleetMachine, { fleet, heldAt, claimOfUID }: Seen): Finding[] {
+function heldElsewhere(text: string, machine: Machine, { fleet, heldAt, claimOfUID }: Seen): Finding[] {
   const [address = ''] = text.split('/')
   const ip = parseIP(address)
   if (isMalformed(ip))

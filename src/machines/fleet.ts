@@ -8,8 +8,6 @@ import {
   parseControlPlaneMachineSet,
   parseMachineSet,
 } from '../api/machine-set.ts'
-import { selects, selectsAll } from '../api/selector.ts'
-import { childOf, shapeOf, shapesOf, textOf } from '../api/shape.ts'
 import { type Listed, listAll, listWorld } from '../controllers/capi/listed.ts'
 import { controlPlaneMachineSets, machineSets, machines } from '../controllers/machine/kinds.ts'
 import { everything } from '../controllers/office/scope.ts'
@@ -25,18 +23,13 @@ export interface Objects {
   readonly listed: Listed
 }
 
-export interface FleetMachine extends Machine {
-  /** Addresses that the guest reports, as they stand in its status; none while it has not reported any. */
-  readonly reported: readonly string[]
-}
-
 export type FleetSet =
   | (MachineSet & { readonly type: 'MachineSet' })
   | (ControlPlaneMachineSet & { readonly type: 'ControlPlaneMachineSet' })
 
 export interface Fleet {
   readonly namespace: string
-  readonly machines: readonly FleetMachine[]
+  readonly machines: readonly Machine[]
   readonly sets: readonly FleetSet[]
   readonly listed: Listed
   /** What cannot be read, and why: nothing is said of it. */
@@ -86,7 +79,7 @@ export function fleetOf({ namespace, listed, ...objects }: Objects): Fleet {
   ]
   return {
     namespace,
-    machines: read('Machine', objects.machines, toFleetMachine).toSorted(byName),
+    machines: read('Machine', objects.machines, object => parseMachine(object)).toSorted(byName),
     sets: sets.toSorted(byName),
     listed,
     unreadable,
@@ -97,26 +90,3 @@ type Named = { readonly metadata: { readonly name: string } }
 
 /** By code units: the order must not depend on the language of the machine that looks. */
 const byName = (one: Named, other: Named): number => (one.metadata.name < other.metadata.name ? -1 : 1)
-
-function toFleetMachine(object: KubeObject): FleetMachine | Malformed {
-  const machine = parseMachine(object)
-  return isMalformed(machine) ? machine : { ...machine, reported: reportedIn(object) }
-}
-
-function reportedIn(object: KubeObject): readonly string[] {
-  const status = childOf(shapeOf(object, '', []), 'status')
-  return shapesOf(status, 'addresses').flatMap(one => {
-    const address = textOf(one, 'address') ?? ''
-    return textOf(one, 'type') === 'InternalIP' && address !== '' ? [address] : []
-  })
-}
-
-/** The Machines that a set has: those it controls, and those without a controller that its selector matches, which it takes over. */
-export function machinesOf({ metadata, selector }: FleetSet, { machines }: Pick<Fleet, 'machines'>): FleetMachine[] {
-  return machines.filter(machine => {
-    if (machine.isDeleting) return false
-    const controller = machine.metadata.ownerReferences.find(one => one.controller === true)
-    if (controller !== undefined) return controller.uid === metadata.uid
-    return !selectsAll(selector) && selects(selector, machine.metadata.labels)
-  })
-}

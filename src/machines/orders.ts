@@ -2,10 +2,12 @@
 // the user says of it; every other one by its replicas, since its new Machines take addresses of the same pools.
 
 import type { PoolReference } from '../api/ip-address-claim.ts'
+import type { Machine } from '../api/machine.ts'
 import { wantedBy, wishFaults } from '../controllers/machine/claims/wanted.ts'
+import { machinesOf } from '../controllers/machine/sets/scale.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { quoteUnlessName } from '../ip/object-name.ts'
-import { type Fleet, type FleetMachine, type FleetSet, machinesOf } from './fleet.ts'
+import type { Fleet, FleetSet } from './fleet.ts'
 
 /** By the name of the set, or `control-plane`. */
 export interface Wanted {
@@ -20,7 +22,7 @@ export interface Order {
   readonly what: 'scale' | 'rollOut'
   readonly set: FleetSet
   /** Machines that the set has. */
-  readonly present: readonly FleetMachine[]
+  readonly present: readonly Machine[]
   readonly to: number
   /** The pools that each new Machine takes an address of, one entry for each claim. */
   readonly pools: readonly PoolReference[]
@@ -40,8 +42,14 @@ export function ordersOf(fleet: Fleet, { scale, rollOut }: Wanted): Order[] | { 
     ...orders.filter(({ set, present, to }) => isNamed(scale.keys(), set) || to > present.length),
     ...fleet.sets
       .filter(set => isNamed(rollOut, set))
-      .map(set => orderOf('rollOut', set, machinesOf(set, fleet).length, fleet)),
+      .map(set => orderOf('rollOut', set, membersOf(set, fleet).length, fleet)),
   ]
+}
+
+/** Also those that it is about to take in. */
+function membersOf(set: FleetSet, { machines }: Fleet): Machine[] {
+  const { own, adopt } = machinesOf(set, machines)
+  return [...own, ...adopt]
 }
 
 function setNamed(name: string, { sets }: Fleet): FleetSet | undefined {
@@ -50,7 +58,7 @@ function setNamed(name: string, { sets }: Fleet): FleetSet | undefined {
 }
 
 function orderOf(what: Order['what'], set: FleetSet, to: number, fleet: Fleet): Order {
-  const present = machinesOf(set, fleet)
+  const present = membersOf(set, fleet)
   const idle = whyIdle(set)
   const fault = idle === undefined ? faultOf(set, Math.max(to, present.length)) : undefined
   const pools = idle === undefined && fault === undefined ? poolsOf(set) : []

@@ -12,7 +12,7 @@
 
 import type { IPAddressClaim, PoolReference } from '../api/ip-address-claim.ts'
 import { poolNamedBy } from '../api/ip-address-claim.ts'
-import { controllingMachine, hasInstance } from '../api/machine.ts'
+import { controllingMachine, hasInstance, type Machine } from '../api/machine.ts'
 import { type Identity, identityKey } from '../api/object.ts'
 import type { Pool } from '../api/pool.ts'
 import { type ListedWorld, worldOf } from '../controllers/capi/listed.ts'
@@ -25,7 +25,7 @@ import { capacityOf } from '../ipam/capacity.ts'
 import { poolText } from '../ipam/refusal.ts'
 import { keyOf } from '../kube/object.ts'
 import { rehearsedClaimsMax } from '../limits.ts'
-import type { Fleet, FleetMachine } from './fleet.ts'
+import type { Fleet } from './fleet.ts'
 import { type Order, ordersOf, setText, type Wanted } from './orders.ts'
 import { awaitRest, claimToCome, type Denied, notServedReason, release, restingOf, take } from './rehearsal.ts'
 import { referenceText, rollOutSentence, scaleSentence } from './sentences.ts'
@@ -131,7 +131,7 @@ function oldestFirst({ metadata: one }: IPAddressClaim, { metadata: other }: IPA
   return (a ?? '') < (b ?? '') ? -1 : 1
 }
 
-const wantedOf = ({ metadata, providerSpec }: FleetMachine) =>
+const wantedOf = ({ metadata, providerSpec }: Machine) =>
   providerSpec === undefined || isMalformed(providerSpec) || wishFaults(providerSpec).length > 0
     ? []
     : wantedBy(metadata.name, providerSpec)
@@ -141,7 +141,7 @@ function machinesByClaim({ machines }: Fleet): ReadonlyMap<string, string> {
 }
 
 /** Of a Machine that was made a moment ago. One whose virtual machine is there gets none that it has not had. */
-function unmadeClaims(machine: FleetMachine, { caches }: ListedWorld): IPAddressClaim[] {
+function unmadeClaims(machine: Machine, { caches }: ListedWorld): IPAddressClaim[] {
   if (machine.isDeleting || hasInstance(machine)) return []
   const { namespace } = machine.metadata
   return wantedOf(machine)
@@ -258,7 +258,7 @@ function replace(tally: Tally, fleet: Fleet, nowMs: number, world: ListedWorld):
   const claims = claimsByMachine(fleet, world)
   const isBefore = order.set.type === 'ControlPlaneMachineSet'
   const old = pools.length > 0 ? order.present : []
-  const givenBy = (machine: FleetMachine) => claims.get(machine.metadata.name) ?? []
+  const givenBy = (machine: Machine) => claims.get(machine.metadata.name) ?? []
   for (const machine of old) count(pools, givenBy(machine), world)
   for (const [i, machine] of old.entries()) {
     const n = i + 1

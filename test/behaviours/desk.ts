@@ -7,6 +7,7 @@ import type { Desk } from '../../src/controllers/desk.ts'
 import { desks as table } from '../../src/controllers/desks.ts'
 import type { NetworkRules } from '../../src/controllers/office/networks.ts'
 import type { MachineMode } from '../../src/controllers/office/office.ts'
+import { everything } from '../../src/controllers/office/scope.ts'
 import type { VCenters } from '../../src/controllers/office/vcenters.ts'
 import type { Kind, KubeObject } from '../../src/kube/object.ts'
 import { speak } from '../../src/kube/speak.ts'
@@ -69,12 +70,15 @@ export interface DesksUnderTest {
   readonly networkRules?: NetworkRules
   readonly machineMode?: MachineMode
   readonly vcenters?: VCenters
+  /** It serves the namespace of its test and no other: what earlier tests left behind is not its affair. */
+  readonly isOfHomeAlone?: boolean
 }
 
 export function aDesk(
   wire: Wire,
   clock: Clock,
-  { desks = table, on, networkRules, machineMode, vcenters }: DesksUnderTest = {},
+  home: string,
+  { desks = table, on, networkRules, machineMode, vcenters, isOfHomeAlone = false }: DesksUnderTest = {},
 ): DeskUnderTest {
   const writes: string[] = []
   const diary: Line[] = []
@@ -173,6 +177,7 @@ export function aDesk(
         networkRules,
         machineMode,
         vcenters,
+        scope: isOfHomeAlone ? { ...everything, namespace: home } : everything,
       })
       webhookSets = assembled.webhookSets
       life = { assembled, cut }

@@ -25,6 +25,8 @@ import { definitions } from './definitions.ts'
 import { aDesk, type DesksUnderTest } from './desk.ts'
 import type { Ground, WorldOptions } from './world.ts'
 
+const home = 'default'
+
 const definitionsPath = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions'
 
 export async function anInProcessWorld(options: WorldOptions): Promise<Ground> {
@@ -38,7 +40,7 @@ export async function anInProcessWorld(options: WorldOptions): Promise<Ground> {
   const clientBy = (wire: Wire) => speak({ wire, clock, name: 'tester', absentMs: 0 }).client
   const wire = wireOf()
   const start = async (which: DesksUnderTest = options) => {
-    const desk = aDesk(wire, clock, which)
+    const desk = aDesk(wire, clock, home, which)
     await desk.start()
     onTestFinished(() => desk.kill())
     return desk
@@ -51,7 +53,7 @@ export async function anInProcessWorld(options: WorldOptions): Promise<Ground> {
     clock,
     desk,
     anotherDesk: start,
-    home: 'default',
+    home,
     async pass(milliseconds) {
       // The server's clock first: what the desk then writes is never older than what made it write.
       for (let leftMs = milliseconds; leftMs > 0; leftMs -= stepMs) {

@@ -6,7 +6,7 @@ import { nextName } from './machines.ts'
 import { aDevice, aMachinePool, waitsWith } from './openshift-machines.ts'
 import { holdsBecome } from './promises.ts'
 import { aSite, aVM, kargsKey, runs, type Site, specOf, workspace } from './vsphere-site.ts'
-import { isInProcess, type Stored } from './world.ts'
+import type { Stored } from './world.ts'
 
 const clusterLabel = 'machine.openshift.io/cluster-api-cluster'
 
@@ -34,7 +34,7 @@ async function machinesOf({ world }: Site, set: Stored): Promise<Stored[]> {
 const becomes = (site: Site, set: Stored, counts: object) =>
   site.world.eventually(async () => expect((await site.world.get(set))?.status).toMatchObject(counts), 200_000)
 
-describe.runIf(isInProcess)('A MachineSet', () => {
+describe('A MachineSet', () => {
   test('has as many Machines as it asks for, each with its own address; what is too many gives its address back', async () => {
     const site = await aSite()
     const { world, vcenter } = site
@@ -94,7 +94,7 @@ describe.runIf(isInProcess)('A MachineSet', () => {
   })
 })
 
-describe.runIf(isInProcess)('A ControlPlaneMachineSet', () => {
+describe('A ControlPlaneMachineSet', () => {
   const labels = { [clusterLabel]: 'c1', 'machine.openshift.io/cluster-api-machine-role': 'master' }
 
   test('replaces its Machines one at a time when the template changes, each in its failure domain, the new one first', async () => {

@@ -8,7 +8,7 @@ import { holdsBecome } from './promises.ts'
 import { aSecret, aSite, aVM, conditionOf, goes, kargsKey, runs, says, vmOf, workspace } from './vsphere-site.ts'
 import { isInProcess, type Stored } from './world.ts'
 
-describe.runIf(isInProcess)('A Machine whose virtual machine Mooring makes', () => {
+describe('A Machine whose virtual machine Mooring makes', () => {
   test('has one that is told the address of its claim, and says what its guest reports', async () => {
     const site = await aSite()
     const { world, vcenter } = site
@@ -83,7 +83,8 @@ describe.runIf(isInProcess)('A Machine whose virtual machine Mooring makes', () 
     expect(vcenter.destroyed).toEqual([first.metadata.uid, second.metadata.uid])
   })
 
-  test('says why it cannot be made, and is made when that is put right', async () => {
+  // Minutes pass in it.
+  test.runIf(isInProcess)('says why it cannot be made, and is made when that is put right', async () => {
     const site = await aSite()
     const { world, vcenter } = site
     const pool = await world.create(aMachinePool())
@@ -134,27 +135,31 @@ describe.runIf(isInProcess)('A Machine whose virtual machine Mooring makes', () 
     expect(other.extraConfig.size).toBe(0)
   })
 
-  test('says when its guest has other addresses, when a device is missing, and when the virtual machine is gone', async () => {
-    const site = await aSite()
-    const { world, vcenter } = site
-    const machine = await world.create(aVM([aDevice(await world.create(aMachinePool()))]))
-    await runs(site, machine)
-    await says(site, machine, 'AddressesReported', { status: 'True' })
-    Object.assign(vmOf(site, machine) ?? {}, { guestIPs: ['10.9.9.9'] })
-    await says(site, machine, 'AddressesReported', {
-      status: 'False',
-      reason: 'AddressMismatch',
-      message: expect.stringContaining('192.168.101.10'),
-    })
-    Object.assign(vmOf(site, machine) ?? {}, { macs: [] })
-    await says(site, machine, 'MachineCreation', { message: 'invalid network count: expected=1 current=0' })
-    vcenter.removeVM(machine.metadata.name ?? '')
-    await says(site, machine, 'MachineCreation', { reason: 'InstanceMissing' })
-    expect((await world.get(machine))?.status.phase).toBe('Failed')
-    expect(vcenter.cloned).toHaveLength(1)
-    await world.delete(machine)
-    await goes(site, machine)
-  })
+  // Minutes pass in it.
+  test.runIf(isInProcess)(
+    'says when its guest has other addresses, when a device is missing, and when the virtual machine is gone',
+    async () => {
+      const site = await aSite()
+      const { world, vcenter } = site
+      const machine = await world.create(aVM([aDevice(await world.create(aMachinePool()))]))
+      await runs(site, machine)
+      await says(site, machine, 'AddressesReported', { status: 'True' })
+      Object.assign(vmOf(site, machine) ?? {}, { guestIPs: ['10.9.9.9'] })
+      await says(site, machine, 'AddressesReported', {
+        status: 'False',
+        reason: 'AddressMismatch',
+        message: expect.stringContaining('192.168.101.10'),
+      })
+      Object.assign(vmOf(site, machine) ?? {}, { macs: [] })
+      await says(site, machine, 'MachineCreation', { message: 'invalid network count: expected=1 current=0' })
+      vcenter.removeVM(machine.metadata.name ?? '')
+      await says(site, machine, 'MachineCreation', { reason: 'InstanceMissing' })
+      expect((await world.get(machine))?.status.phase).toBe('Failed')
+      expect(vcenter.cloned).toHaveLength(1)
+      await world.delete(machine)
+      await goes(site, machine)
+    },
+  )
 
   test('stays while hooks of others are pending, and while a task fails it is tried again', async () => {
     const site = await aSite()

@@ -50,7 +50,7 @@ export async function aServerWorld(options: WorldOptions): Promise<Ground> {
   if (own === undefined && !hasWebhooks) await endWebhooks(client, home)
   const desks: DeskUnderTest[] = []
   const start = async (which: DesksUnderTest = options) => {
-    const desk = aDesk(wire, clock, which)
+    const desk = aDesk(wire, clock, home, which)
     await desk.start()
     desks.push(desk)
     onTestFinished(() => desk.stop())

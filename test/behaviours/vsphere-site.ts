@@ -29,7 +29,11 @@ export async function aSite(): Promise<Site> {
     setTimer: (ms, fire) => clock.setTimer(ms, fire),
   })
   const servers = new Map([['vcenter.example', 'vcenter.example']])
-  const desks: DesksUnderTest = { machineMode: 'full', vcenters: { servers, connect: vcenter.connect } }
+  const desks: DesksUnderTest = {
+    machineMode: 'full',
+    vcenters: { servers, connect: vcenter.connect },
+    isOfHomeAlone: true,
+  }
   const world = await aWorld(desks)
   clock = world.clock
   await aSecret(world, 'vsphere-cloud-credentials', {

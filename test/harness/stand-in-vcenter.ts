@@ -27,6 +27,7 @@ interface Task {
   readonly queuedAtMs: number
   readonly endsAtMs: number
   readonly run: () => string | VimFault
+  readonly fault: string | undefined
   outcome?: string | VimFault
 }
 
@@ -45,6 +46,8 @@ export class StandInVCenter {
   losesAnswer: (method: string) => boolean = () => false
   /** Such calls do not arrive. */
   losesCall: (method: string) => boolean = () => false
+  /** What becomes of the next task alone. */
+  nextTask: { readonly fault?: string; readonly ms?: number } = {}
   /** Such tasks fail with this fault. */
   failsTask: (method: string) => string | undefined = () => undefined
   /** Logins are refused. */
@@ -174,7 +177,9 @@ export class StandInVCenter {
     const id = `task-${++this.#ids}`
     const nowMs = this.#clock.now()
     const run = () => this.#run(method, target, args)
-    this.#tasks.set(id, { id, method, entity: target, queuedAtMs: nowMs, endsAtMs: nowMs + this.taskMs, run })
+    const { fault, ms = this.taskMs } = this.nextTask
+    this.nextTask = {}
+    this.#tasks.set(id, { id, method, entity: target, queuedAtMs: nowMs, endsAtMs: nowMs + ms, run, fault })
     return `<returnval type="Task">${id}</returnval>`
   }
 
@@ -183,7 +188,7 @@ export class StandInVCenter {
       task => task.outcome === undefined && task.endsAtMs <= this.#clock.now(),
     )
     for (const task of due) {
-      const fault = this.failsTask(task.method)
+      const fault = task.fault ?? this.failsTask(task.method)
       task.outcome = fault === undefined ? task.run() : new VimFault(`it failed (${fault})`, fault)
     }
   }

@@ -5,6 +5,7 @@
 //   which claim has which address          chance, where no claim asked for one: an address is called after its holder
 //   claims that may swap roles             the scenario says which; they are all called any
 //   generation of a hold                   its status has no door of its own, so every rest and renewal counts
+//   virtual machines and their orders      named by the uid of the Machine, and by times; `leftovers` asks that each is the right one
 //   when a hold was last renewed           written by the process that found it instead of making it
 
 import { addressesOf, canRun, macAskedBy, macsToldTo } from './machine-observer.ts'
@@ -25,6 +26,10 @@ const timesAndVersions = new Set([
   'mooring.dev/renewed',
   'gaveBackAt',
   'mooring.dev/gave-back',
+  'lastUpdated',
+  'instanceId',
+  'providerID',
+  'cloneOrderedAt',
 ])
 
 export function endStateOf(observer: Observer, interchangeable: readonly string[] = []): string[] {
@@ -133,5 +138,5 @@ export function leftovers(observer: Observer): string[] {
     for (const { kind, name, uid } of owners)
       if (!uids.has(uid)) found.push(`IPAddress ${key} is of no ${kind} ${name}`)
   }
-  return found
+  return [...found, ...(orders.vcenter?.leftovers() ?? [])]
 }

@@ -96,13 +96,14 @@ const namespaceKind: LeanKind = {
 }
 
 const podKind: LeanKind = { ...namespaceKind, plural: 'pods', kind: 'Pod', isNamespaced: true }
+const secretKind: LeanKind = { ...podKind, plural: 'secrets', kind: 'Secret', hasStatus: false }
 
 let kindsOnce: ReadonlyMap<string, LeanKind> | undefined
 
 /** By group, version and plural. */
 function allKinds(): ReadonlyMap<string, LeanKind> {
   kindsOnce ??= new Map(
-    [namespaceKind, podKind, ...definitions.map(toLeanKind)].map(kind => [
+    [namespaceKind, podKind, secretKind, ...definitions.map(toLeanKind)].map(kind => [
       pathOf(kind.group, kind.version, kind.plural),
       kind,
     ]),

@@ -5,6 +5,7 @@
 import { MachineObserver } from './machine-observer.ts'
 import { OrderObserver } from './order-observer.ts'
 import type { Seen } from './server.ts'
+import type { VCenterSeen } from './vcenter-observer.ts'
 
 export interface Stored {
   readonly apiVersion: string
@@ -34,6 +35,8 @@ export interface Stored {
     readonly claimRef?: Reference & { readonly uid?: string; readonly part?: string }
     readonly poolRef?: Reference
     readonly owner?: Reference
+    readonly providerID?: string
+    readonly replicas?: number
   }
   readonly status?: {
     readonly state?: string
@@ -44,6 +47,11 @@ export interface Stored {
     readonly ips?: readonly string[]
     readonly ownerPod?: { readonly name?: string }
     readonly phase?: string
+    readonly providerStatus?: {
+      readonly instanceId?: string
+      readonly taskRef?: string
+      readonly cloneOrderedAt?: string
+    }
     readonly conditions?: readonly Condition[]
   }
 }
@@ -107,7 +115,7 @@ export class Observer {
     () => this.#now(),
   )
   /** Machines of OpenShift. */
-  readonly orders = new OrderObserver(violation => this.#say(violation), this.claims, this.reports)
+  readonly orders: OrderObserver
   readonly #choices = new Map<string, string>()
   /** Uids of holds that a living claim's choice rested on. What a pass took and gave back at once is none. */
   readonly #used = new Set<string>()
@@ -115,8 +123,10 @@ export class Observer {
   readonly #spaces = new Map<string, string>()
   readonly #now: () => number
 
-  constructor(now: () => number) {
+  constructor(now: () => number, vcenter?: VCenterSeen) {
     this.#now = now
+    const say = (violation: string) => this.#say(violation)
+    this.orders = new OrderObserver(say, { claims: this.claims, reports: this.reports, holds: this.holds }, vcenter)
   }
 
   see({ type, revision, ...seen }: Seen): void {

@@ -3,6 +3,7 @@
 // the virtual machine of its Machine may run.
 
 import type { Condition, Stored } from './observer.ts'
+import { VCenterObserver, type VCenterSeen } from './vcenter-observer.ts'
 
 export const claimedOf = (machine: Stored | undefined): Condition | undefined =>
   machine?.status?.conditions?.find(({ type }) => type === 'IPAddressClaimed')
@@ -15,15 +16,18 @@ export class OrderObserver {
   readonly #say: (violation: string) => void
   readonly #claims: ReadonlyMap<string, Stored>
   readonly #reports: ReadonlyMap<string, Stored>
+  /** Where Mooring makes the virtual machines. */
+  readonly vcenter: VCenterObserver | undefined
 
   constructor(
     say: (violation: string) => void,
-    claims: ReadonlyMap<string, Stored>,
-    reports: ReadonlyMap<string, Stored>,
+    { claims, reports, holds }: Readonly<Record<'claims' | 'reports' | 'holds', ReadonlyMap<string, Stored>>>,
+    vcenter?: VCenterSeen,
   ) {
     this.#say = say
     this.#claims = claims
     this.#reports = reports
+    this.vcenter = vcenter && new VCenterObserver(say, vcenter, { machines: this.machines, claims, holds })
   }
 
   see(revision: number): void {
@@ -32,6 +36,7 @@ export class OrderObserver {
         this.#seeClaimed(revision, key, machine)
     }
     for (const [key, claim] of this.#claims) this.#seeClaim(revision, key, claim)
+    this.vcenter?.see(revision)
   }
 
   #seeClaimed(revision: number, key: string, machine: Stored): void {

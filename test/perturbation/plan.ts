@@ -1,11 +1,12 @@
 // A plan of bad weather, as data: at which point of a run which fault strikes. Points are facts that repeat (the n-th
-// write of an actor, the n-th event that reaches it), so the same scenario, seed and plan make the same history again.
+// write of an actor, the n-th event that reaches it, the n-th task it orders at a vCenter), so the same scenario, seed and plan make the same history again.
 
 /** Desks are called by letters. */
 export type ActorName = 'A' | 'B'
 
 export interface Point {
-  readonly at: 'write' | 'read' | 'event'
+  /** A task is ordered at the vCenter; an ask is any other call to it. */
+  readonly at: 'write' | 'read' | 'event' | 'task' | 'ask'
   readonly actor: ActorName
   /** Counts this kind alone. */
   readonly kind?: string
@@ -36,6 +37,14 @@ export type Action =
   | { readonly do: 'cut'; readonly how: 'end' | 'inside' | 'gone' | 'silence' }
   /** A new life begins with lists from so many revisions before, and keeps them for so long. */
   | { readonly do: 'rewind'; readonly revisions: number; readonly forMs: number }
+  /** The vCenter says no, once. */
+  | { readonly do: 'fault'; readonly fault: string }
+  /** The vCenter takes the task on, and it fails. */
+  | { readonly do: 'fail'; readonly fault: string }
+  /** The vCenter takes the task on, and it takes so long. */
+  | { readonly do: 'slow'; readonly forMs: number }
+  /** From this call on none reaches the vCenter, for so long. */
+  | { readonly do: 'down'; readonly forMs: number }
 
 export interface Refusing {
   readonly code: 403 | 409 | 429 | 500 | 503 | 504

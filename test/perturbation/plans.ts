@@ -9,6 +9,10 @@
 // - Events of one kind that are late from another kind's event on are late from their own next event on, which has its
 //   own plan.
 // - What a stream does (ends, breaks, falls silent) is between one desk and its server: one desk is enough.
+// - A question to the vCenter, or for the Secret that opens it, changes nothing; one that fails ends the pass. Of all those between two
+//   writes of a desk, at one time of day, one is taken.
+// - Where Mooring makes virtual machines, claims and their addresses go the way that they go elsewhere: their own scenarios disturb it. What
+//   is not about Machines or their vCenter meets crashes alone.
 // - An object of ours that is found where one was to be created is what a request that arrived twice leaves.
 
 import type { Scenario } from '../scenarios/scenario.ts'
@@ -156,6 +160,87 @@ const writeFamilies: readonly Family[] = [
   },
 ]
 
+/** Of calls to the vCenter: its tasks, and its answers. */
+function unwell(at: 'task' | 'ask'): Family[] {
+  const crash = (when: 'before' | 'after' | 'answered'): Action => ({ do: 'crash', when })
+  const lose = (what: 'request' | 'answer'): Action => ({ do: 'lose', what })
+  const delay = (what: 'request' | 'answer', forMs: number): Action => ({ do: 'delay', what, forMs })
+  const down = (forMs: number): Action => ({ do: 'down', forMs })
+  const call = at === 'task' ? 'the order' : 'the question'
+  const all: readonly (Omit<Family, 'at'> & { readonly isTaskAlone?: boolean })[] = [
+    { name: 'crash before', what: `the process ends before ${call} is sent`, action: crash('before') },
+    {
+      name: 'crash after',
+      what: 'the process ends when the vCenter has the order, before it has the answer',
+      action: crash('after'),
+      isTaskAlone: true,
+    },
+    {
+      name: 'crash when answered',
+      what: 'the process ends a moment after it has the answer of the order',
+      action: crash('answered'),
+      isTaskAlone: true,
+    },
+    { name: 'request lost', what: `${call} does not reach the vCenter`, action: lose('request') },
+    {
+      name: 'answer lost',
+      what: 'the vCenter has the order, and its answer is lost',
+      action: lose('answer'),
+      isTaskAlone: true,
+    },
+    {
+      name: 'refused',
+      what: `the vCenter answers ${call} with a fault`,
+      action: { do: 'fault', fault: 'SystemError' },
+    },
+    {
+      name: 'task fails',
+      what: 'the vCenter takes the task on, and it fails',
+      action: { do: 'fail', fault: 'GenericVmConfigFault' },
+      isTaskAlone: true,
+    },
+    {
+      name: 'task slow',
+      what: 'the task takes five minutes; people do not wait',
+      action: { do: 'slow', forMs: 300 * second },
+      isTaskAlone: true,
+      isImpatient: true,
+    },
+    {
+      name: 'request late',
+      what: `${call} is under way for long; people do not wait`,
+      action: delay('request', late),
+      isImpatient: true,
+    },
+    {
+      name: 'request arrives when given up',
+      what: 'the order arrives after its sender gave it up and went on; people do not wait',
+      action: delay('request', 80 * second),
+      isTaskAlone: true,
+      isImpatient: true,
+    },
+    {
+      name: 'answer late',
+      what: 'the vCenter has the order, and its answer is under way for long; people do not wait',
+      action: delay('answer', late),
+      isTaskAlone: true,
+      isImpatient: true,
+    },
+    { name: 'down for 20 s', what: 'from here on no call reaches the vCenter, for 20 s', action: down(20 * second) },
+    {
+      name: 'down for 200 s',
+      what: 'from here on no call reaches the vCenter, for 200 s; people do not wait',
+      action: down(200 * second),
+      isImpatient: true,
+    },
+    ...frozen('read'),
+  ]
+  return all.flatMap(({ isTaskAlone = false, ...family }) => (isTaskAlone && at === 'ask' ? [] : [{ ...family, at }]))
+}
+
+const taskFamilies = unwell('task')
+const askFamilies = unwell('ask')
+
 const readFamilies: readonly Family[] = [
   {
     name: 'crash before',
@@ -247,6 +332,8 @@ export const families: readonly Omit<Family, 'action'>[] = [
   ...eventFamilies,
   kindLate,
   ...reborn,
+  ...taskFamilies,
+  ...askFamilies,
 ]
 
 export interface MadePlan extends Plan {
@@ -258,7 +345,7 @@ export const familyName = ({ at, name }: Pick<Family, 'at' | 'name'>): string =>
 
 /** At the points that the scenario passed when nothing went wrong. */
 export function plansFor(
-  { needsPatience = false }: Scenario,
+  { needsPatience = false, isFull = false }: Scenario,
   passed: readonly Passed[],
   desks: 1 | 2,
 ): readonly MadePlan[] {
@@ -268,6 +355,7 @@ export function plansFor(
   function add(family: Omit<Family, 'action'>, point: Passed, faults: readonly Fault[], sameAs?: string): void {
     if (family.isImpatient === true && needsPatience) return
     if (family.where?.(point, desks) === false) return
+    if (isFull && !isOfMachines(point) && !family.name.startsWith('crash')) return
     if (sameAs !== undefined && made.has(sameAs)) return
     if (sameAs !== undefined) made.add(sameAs)
     plans.push({
@@ -282,7 +370,13 @@ export function plansFor(
   for (const point of passed) {
     if (!isOfInterest(point)) continue
     const at = toPoint(point)
-    const singles = { write: writeFamilies, read: readFamilies, event: [...eventFamilies, ...reborn] }[point.at]
+    const singles = {
+      write: writeFamilies,
+      read: readFamilies,
+      event: [...eventFamilies, ...reborn],
+      task: taskFamilies,
+      ask: askFamilies,
+    }[point.at]
     for (const family of singles) add(family, point, [{ point: at, action: family.action }], sameness(point, family))
     if (point.at === 'event') {
       add(kindLate, point, [{ point: at, action: { do: 'hold', kinds: [point.kind], forMs: 25 * second } }])
@@ -295,11 +389,13 @@ export function plansFor(
 }
 
 /** Two plans of which this is the same make the same history from there on. */
-function sameness(point: Passed, { action }: Family): string | undefined {
+function sameness(point: Passed, family: Family): string | undefined {
   const { actor, revision, answered } = point
+  const { action } = family
   const when = action.do === 'crash' && action.when === 'after' ? answered : point
   if (when === undefined) return undefined
   if (action.do === 'crash' && action.when !== 'answered') return `${actor} ${when.sent} ${when.atMs}`
+  if (point.at === 'ask' || point.kind === 'secrets') return `${familyName(family)} ${actor} ${when.sent} ${when.atMs}`
   if (action.do === 'rewind') return `${actor} ${when.sent} ${when.atMs} ${revision - action.revisions}`
   return undefined
 }
@@ -310,7 +406,11 @@ function isOfInterest({ at, verb, kind }: Passed): boolean {
   return true
 }
 
+/** Methods of a vCenter are kinds here. */
+const isOfMachines = ({ at, kind }: Passed): boolean =>
+  at === 'task' || at === 'ask' || /^(machines|machinesets|secrets)(\/|$)/.test(kind)
+
 const toPoint = ({ at, actor, nth }: Point): Point => ({ at, actor, nth })
 
 const describe = ({ actor, at, nth, verb, kind, name }: Passed): string =>
-  `${actor}, ${at} ${nth} (${at === 'event' ? kind : `${verb} ${kind}`} ${name})`
+  `${actor}, ${at} ${nth} (${at === 'write' || at === 'read' ? `${verb} ${kind}` : kind} ${name})`

@@ -31,9 +31,9 @@ const restMs = 320_000
 const resyncMs = 120_000
 
 export async function run({ scenario, seed, plan, distort, server, expected }: RunOptions): Promise<Run> {
-  const { table } = scenario
+  const { table, isFull = false } = scenario
   const world = await PerturbedWorld.begin({
-    ...{ plan, seed },
+    ...{ plan, seed, isFull },
     ...(distort && { distort }),
     ...(server && { server }),
     ...(table && { table }),

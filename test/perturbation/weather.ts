@@ -47,7 +47,7 @@ export class Weather {
   /** What the streams of the desk brought, by kind and key. */
   readonly shown = new Map<string, unknown>()
   readonly passed: Passed[] = []
-  /** Writes to what is not an Event, whether they succeeded or not. */
+  /** Writes to what is not an Event, whether they succeeded or not; and tasks of a vCenter. */
   writes = 0
   inFlight = 0
   #refusing: (Refusing & { readonly like: string; readonly untilMs: number })[] = []
@@ -56,6 +56,11 @@ export class Weather {
 
   constructor(parts: WeatherParts) {
     this.#parts = parts
+  }
+
+  /** Everything that was out of order works again. */
+  get isCalm(): boolean {
+    return this.#isCalm
   }
 
   get streams(): number {
@@ -89,7 +94,7 @@ export class Weather {
     if (refused !== undefined) return refused
     if (call.verb === 'watch') return this.#watch(request, call, life, wire)
     if (call.kind === 'events') return this.#reach(wire, request, life)
-    const { passed, actions } = this.#pass(call.isWrite ? 'write' : 'read', call)
+    const { passed, actions } = this.pass(call.isWrite ? 'write' : 'read', call)
     if (call.isWrite) this.writes++
     this.#parts.note(describeCall(call))
     for (const action of actions) {
@@ -217,7 +222,7 @@ export class Weather {
   }
 
   /** Counts the point and answers what the plan has for it. */
-  #pass(at: Point['at'], { verb, kind, namespace, name }: Call): { passed: Passed; actions: Action[] } {
+  pass(at: Point['at'], { verb, kind, namespace, name }: Omit<Call, 'isWrite'>): { passed: Passed; actions: Action[] } {
     const { actor, plan, revision, clock } = this.#parts
     const nth = this.#count(at)
     const nthOfKind = this.#count(`${at} ${kind}`)
@@ -291,7 +296,7 @@ export class Weather {
     const { type, object } = JSON.parse(line) as { type: string; object: { metadata?: { name?: string } } }
     if (type === 'BOOKMARK') return stream.push(line, this.#isHeld(stream.kind))
     const name = object.metadata?.name ?? ''
-    const { actions } = this.#pass('event', { ...call, verb: 'watch', name: `${type} ${name}` })
+    const { actions } = this.pass('event', { ...call, verb: 'watch', name: `${type} ${name}` })
     this.#parts.note(`event ${call.kind} ${type} ${name}`)
     for (const action of actions) {
       switch (action.do) {

@@ -9,6 +9,7 @@ import { speak } from '../../src/kube/speak.ts'
 import type { Wire, WireRequest } from '../../src/kube/wire.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import { silentLog } from '../harness/silent-log.ts'
+import { StandInVCenter } from '../harness/stand-in-vcenter.ts'
 import { VirtualClock } from '../harness/virtual-clock.ts'
 import type { Call } from './call.ts'
 import { describeCall } from './call.ts'
@@ -18,6 +19,7 @@ import { Observer } from './observer.ts'
 import type { ActorName, Plan } from './plan.ts'
 import { embeddedServer, type Server } from './server.ts'
 import { takeTimers } from './timers.ts'
+import { VCenterWeather } from './vcenter-weather.ts'
 import { Weather } from './weather.ts'
 
 export type Distort = (wire: Wire, weather: Weather) => Wire
@@ -27,6 +29,8 @@ export interface WorldOptions {
   /** 0 is a world without delays; every other seed has its own delays and chances. */
   readonly seed: number
   readonly distort?: Distort
+  /** Desks make the virtual machines of Machines. */
+  readonly isFull?: boolean
   /** The table of desks of every process: by default the product's. */
   readonly table?: readonly Desk[]
   /** The lean one unless the embedded one is asked for. */
@@ -50,9 +54,12 @@ export class PerturbedWorld {
   readonly clock: VirtualClock
   readonly server: Server
   readonly observer: Observer
+  /** Where Mooring makes virtual machines. */
+  readonly vcenter: StandInVCenter | undefined
   readonly history: string[] = []
   readonly violations: string[] = []
   readonly weathers = new Map<ActorName, Weather>()
+  readonly #vcenterWeathers = new Map<ActorName, VCenterWeather>()
   readonly #desks = new Map<ActorName, { life: Life; stop: () => Promise<void> }>()
   readonly #options: WorldOptions
   readonly #stopWatching: () => void
@@ -77,7 +84,8 @@ export class PerturbedWorld {
     this.clock = clock
     this.server = server
     this.#giveTimersBack = giveTimersBack
-    this.observer = new Observer(() => clock.now())
+    this.vcenter = options.isFull === true ? new StandInVCenter(clock) : undefined
+    this.observer = new Observer(() => clock.now(), this.vcenter)
     this.#stopWatching = server.onChange(seen => {
       this.#activity++
       const { type, key, revision } = seen
@@ -85,7 +93,10 @@ export class PerturbedWorld {
       this.observer.see(seen)
     })
     for (const actor of (['A', 'B'] as const).slice(0, options.plan.desks)) {
-      this.weathers.set(actor, this.#weatherOf(actor))
+      const weather = this.#weatherOf(actor)
+      this.weathers.set(actor, weather)
+      if (this.vcenter !== undefined)
+        this.#vcenterWeathers.set(actor, this.#vcenterWeatherOf(actor, this.vcenter, weather))
       this.#startDesk(actor)
     }
   }
@@ -157,6 +168,11 @@ export class PerturbedWorld {
     })
   }
 
+  #vcenterWeatherOf(actor: ActorName, vcenter: StandInVCenter, weather: Weather): VCenterWeather {
+    const note = (text: string) => this.note(actor, text)
+    return new VCenterWeather({ vcenter, weather, clock: this.clock, note, crash: () => this.restart(actor) })
+  }
+
   #startDesk(actor: ActorName, view?: OldView): void {
     const weather = this.weathers.get(actor)
     if (weather === undefined || this.#isEnding) return
@@ -169,7 +185,9 @@ export class PerturbedWorld {
     const desks = this.#options.table ?? table
     const on = desks.map(desk => desk.name)
     const parts = { client, discovery, clock, random, log: silentLog, instance: name, isFrozen: true }
-    const assembled = assemble({ ...parts, desks, on })
+    const connect = this.#vcenterWeathers.get(actor)?.connectorOf(life)
+    const full = connect && { machineMode: 'full' as const, vcenters: { servers, connect } }
+    const assembled = assemble({ ...parts, desks, on, ...full })
     this.note(actor, 'starts')
     void assembled.start().catch(() => {})
     this.#desks.set(actor, { life, stop: () => assembled.stop('shutdown') })
@@ -252,6 +270,8 @@ export class PerturbedWorld {
     })
   }
 }
+
+const servers = new Map([['vcenter.example', 'vcenter.example']])
 
 const reportsPath = '/apis/ipam.cluster.x-k8s.io/v1beta2'
 

@@ -1,4 +1,5 @@
-// Machines of OpenShift that take addresses from pools. People do what the machine API does with the virtual machine.
+// Machines of OpenShift that take addresses from pools. People do what the machine API does with the virtual machine; in the second
+// half Mooring does, at a vCenter.
 
 import type { People, Scenario } from './scenario.ts'
 
@@ -56,6 +57,59 @@ export const orderScenarios: readonly Scenario[] = [
       await destroy(people, 'm')
       await people.orderMachine('m', 'pool')
       await people.untilClaimed('m')
+    },
+  },
+  {
+    name: 'S34: Mooring makes the virtual machine of a Machine, and takes it down',
+    isFull: true,
+    async play(people) {
+      await people.giveCredentials()
+      await people.makePool({ addresses: ['10.9.1.10-10.9.1.11'] })
+      await people.orderMachine('m', 'pool', 'pool')
+      await people.untilRunning('m')
+      await people.cancelMachine('m')
+      await people.untilNoOrder('m')
+      await people.untilGone('claim', 'm-claim-0-0', 'm-claim-0-1')
+    },
+  },
+  {
+    name: 'S34: a virtual machine that Mooring makes waits for the address of one that it takes down',
+    isFull: true,
+    async play(people) {
+      await people.giveCredentials()
+      await people.makePool({ addresses: ['10.9.1.10'] })
+      await people.orderMachine('old', 'pool')
+      await people.untilRunning('old')
+      await people.orderMachine('new', 'pool')
+      await people.untilNotClaimed('new', 'new-claim-0-0 (PoolExhausted')
+      await people.cancelMachine('old')
+      await people.untilRunning('new')
+    },
+  },
+  {
+    name: 'S34: a Machine is deleted while its virtual machine is being made, and made again under its name',
+    isFull: true,
+    async play(people) {
+      await people.giveCredentials()
+      await people.makePool({ addresses: ['10.9.1.10'] })
+      await people.orderMachine('m', 'pool')
+      await people.untilCloneOrdered('m')
+      await people.cancelMachine('m')
+      await people.untilNoOrder('m')
+      await people.orderMachine('m', 'pool')
+      await people.untilRunning('m')
+    },
+  },
+  {
+    name: 'S34: a MachineSet is scaled up, and down to nothing',
+    isFull: true,
+    async play(people) {
+      await people.giveCredentials()
+      await people.makePool({ addresses: ['10.9.1.10-10.9.1.11'] })
+      await people.scaleSet('workers', 2, 'pool')
+      await people.untilScaled('workers', 2)
+      await people.scaleSet('workers', 0, 'pool')
+      await people.untilScaled('workers', 0)
     },
   },
 ]

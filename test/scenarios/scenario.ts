@@ -9,6 +9,8 @@ export interface Scenario {
   readonly interchangeable?: readonly string[]
   /** How it ends depends on what had come about before people went on. */
   readonly needsPatience?: boolean
+  /** Mooring makes the virtual machines of Machines, at a stand-in for a vCenter. */
+  readonly isFull?: boolean
   /** The table of desks: by default the product's. */
   readonly table?: readonly Desk[]
   play(people: People): Promise<void>
@@ -97,6 +99,19 @@ export interface People {
   /** Until it says that it waits, with this in its message. */
   untilNotClaimed(machine: string, text: string): Promise<void>
   untilNoOrder(...machines: readonly string[]): Promise<void>
+
+  /** What Mooring logs in to the vCenter with. */
+  giveCredentials(): Promise<void>
+  /** Until its virtual machine runs, and the Machine says so. */
+  untilRunning(...machines: readonly string[]): Promise<void>
+  /** Until the vCenter has a virtual machine of that name, however far the rest has come. */
+  untilCloned(machine: string): Promise<void>
+  /** Until the Machine says that a clone was ordered. */
+  untilCloneOrdered(machine: string): Promise<void>
+  /** A MachineSet whose Machines take an address of the pool each; made if it is not there. */
+  scaleSet(name: string, replicas: number, pool: string): Promise<void>
+  /** Until so many virtual machines run, and the set has no more Machines. */
+  untilScaled(name: string, replicas: number): Promise<void>
 
   /** A NetworkAttachmentDefinition of a layer2 network of that name, which keeps addresses. */
   makeAttachment(name: string, config: object): Promise<void>

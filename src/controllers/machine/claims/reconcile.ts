@@ -30,7 +30,7 @@ export async function reconcileMachine(key: string, world: MachineWorld): Promis
   const machine = readable(object, machineOf)
   if (object === undefined || machine === undefined || !isInScope(world.scope, object)) return done()
   if (machine.isDeleting) {
-    if (isVirtualMachineGone(machine, world)) await release(ownOf(key, machine, world), world)
+    if (isVirtualMachineGone(machine)) await release(ownOf(key, machine, world), world)
     return done()
   }
   return serve(object, machine, world)
@@ -83,13 +83,8 @@ function observe(machine: Machine, { claims, reports }: Caches): ClaimsSeen {
 
 // --- the way out ---
 
-/**
- * Where Mooring is not the controller of Machines, that controller's finalizer on the Machine stands for the virtual machine. Where it
- * is, it says itself when the virtual machine is gone.
- */
-function isVirtualMachineGone({ metadata }: Machine, { mode }: MachineWorld): boolean {
-  return mode === 'claims' && !metadata.finalizers.includes(machineFinalizer)
-}
+/** The finalizer of the controller of Machines stands for the virtual machine, be that OpenShift's or `machine.vm`. */
+const isVirtualMachineGone = ({ metadata }: Machine): boolean => !metadata.finalizers.includes(machineFinalizer)
 
 function ownOf(key: string, { metadata }: Machine, { owned }: MachineWorld): readonly IPAddressClaim[] {
   return owned.of(key).filter(claim => controllingMachine(claim.metadata)?.uid === metadata.uid)

@@ -34,13 +34,17 @@ export function planScale(set: MachineSet, machines: readonly Machine[]): ScaleP
   }
 }
 
-/** Those on their way out are neither. */
-function machinesOf({ metadata, selector }: MachineSet, machines: readonly Machine[]) {
+/**
+ * The Machines that a set controls, and those without a controller that its selector matches, which it takes in; those on their way out
+ * are neither. A selector that asks for nothing takes in nothing.
+ */
+export function machinesOf({ metadata, selector }: MachineSet, machines: readonly Machine[]) {
   const there = machines.filter(machine => machine.metadata.namespace === metadata.namespace && !machine.isDeleting)
   const controllerOf = (machine: Machine) => machine.metadata.ownerReferences.find(owner => owner.controller === true)
+  const isWanted = ({ metadata: { labels } }: Machine) => !selectsAll(selector) && selects(selector, labels)
   return {
     own: there.filter(machine => controllerOf(machine)?.uid === metadata.uid),
-    adopt: there.filter(one => controllerOf(one) === undefined && selects(selector, one.metadata.labels)),
+    adopt: there.filter(machine => controllerOf(machine) === undefined && isWanted(machine)),
   }
 }
 

@@ -10,7 +10,7 @@
 //   - a virtual machine that was there and is gone is not made again: somebody took it away.
 
 import type { ConditionFact } from '../../../api/condition.ts'
-import type { Machine } from '../../../api/machine.ts'
+import type { Machine, MachineAddress } from '../../../api/machine.ts'
 import { parseIP, toIPText } from '../../../ip/address.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import type { NetworkDevice } from '../../../kargs/device.ts'
@@ -141,7 +141,7 @@ export function decideUnmaking(seen: Seen): UnmakeStep {
 const addressesMax = 100
 
 export interface Report {
-  readonly addresses: readonly { readonly type: string; readonly address: string }[]
+  readonly addresses: readonly MachineAddress[]
   /** Those that it was given and that its guest does not report. */
   readonly missing: readonly string[]
 }

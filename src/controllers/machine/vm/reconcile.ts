@@ -1,11 +1,11 @@
 // machine.vm - every Machine whose addresses are there has one virtual machine at its vCenter, which is told them as kernel arguments;
-// when the Machine goes, the virtual machine goes first, then its claims are let go, then the Machine.
+// when the Machine goes, the virtual machine goes first, then the Machine, then `machine.claims` lets its claims go.
 //
 // Reads:   the Machine, its claims and their IPAddresses from the caches; Secrets; the vCenter. Decides in plan.ts.
-// Writes:  finalizers, status and providerID of the Machine; the protection finalizer of its claims; the vCenter.
+// Writes:  finalizers, status and providerID of the Machine; the vCenter.
 // Safe:    what was ordered is written before it is sent. A pass may run twice, late, on an old view, or be cut between any two writes:
-//          the instance UUID finds the virtual machine again, and the version of the Machine is the lock on its order. An address is
-//          let go only after the vCenter has said that no virtual machine of the Machine is there, nor may come.
+//          the instance UUID finds the virtual machine again, and the version of the Machine is the lock on its order. The Machine goes
+//          only after the vCenter has said that no virtual machine of the Machine is there, nor may come.
 
 import type { Machine } from '../../../api/machine.ts'
 import { addressClaimedCondition, machineFinalizer } from '../../../api/names.ts'

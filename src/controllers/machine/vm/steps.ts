@@ -3,18 +3,17 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { type ConditionFact, setCondition } from '../../../api/condition.ts'
-import { controllingMachine, type Machine, type MachineProviderStatus } from '../../../api/machine.ts'
+import type { Machine, MachineAddress, MachineProviderStatus } from '../../../api/machine.ts'
 import { machineFinalizer } from '../../../api/names.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { withFinalizer } from '../../../kube/finalizers.ts'
 import { patchSeen } from '../../../kube/patch-seen.ts'
 import { timestamp } from '../../../kube/timestamp.ts'
-import { unprotect } from '../claims/steps.ts'
 import { machines } from '../kinds.ts'
 import { machineOf } from '../parsed.ts'
 import type { VMsWorld } from './world.ts'
 
-type World = Pick<VMsWorld, 'client' | 'caches' | 'clock' | 'owned' | 'mode'>
+type World = Pick<VMsWorld, 'client' | 'caches' | 'clock'>
 
 export async function protect(world: World, machine: Machine): Promise<Machine> {
   const finalizers = withFinalizer(machine, machineFinalizer)
@@ -28,7 +27,7 @@ export interface Said {
   readonly provider?: Partial<
     Pick<MachineProviderStatus, 'instanceId' | 'instanceState' | 'taskRef' | 'cloneOrderedAt'>
   >
-  readonly addresses?: readonly { readonly type: string; readonly address: string }[]
+  readonly addresses?: readonly MachineAddress[]
   /** Why nothing more is done about the Machine; null where that is over. */
   readonly error?: { readonly reason: string; readonly message: string } | null
 }
@@ -46,19 +45,14 @@ export async function say(world: World, machine: Machine, said: Said): Promise<M
   const providerStatus = { ...provider, ...(conditions !== before.conditions && { conditions }) }
   const status = {
     ...(said.phase !== undefined && said.phase !== machine.phase && { phase: said.phase }),
-    ...(said.addresses !== undefined && !isSame(said.addresses, machine) && { addresses: said.addresses }),
+    ...(said.addresses !== undefined &&
+      !isDeepStrictEqual(said.addresses, machine.addresses) && { addresses: said.addresses }),
     ...errorOf(said.error, machine),
     ...(Object.keys(providerStatus).length > 0 && { providerStatus: { ...headOf(before), ...providerStatus } }),
   }
   if (Object.keys(status).length === 0) return machine
   return patch(world, machine, { status: { ...status, lastUpdated: now } }, 'status')
 }
-
-const isSame = (addresses: Required<Said>['addresses'], machine: Machine): boolean =>
-  isDeepStrictEqual(
-    addresses.map(({ type, address }) => `${type} ${address}`),
-    machine.addresses,
-  )
 
 function errorOf(error: Said['error'], machine: Machine) {
   if (error === undefined) return {}
@@ -75,12 +69,8 @@ export function nameProvider(world: World, machine: Machine, providerID: string)
   return patch(world, machine, { spec: { providerID } })
 }
 
-/** The virtual machine is gone: the claims that this Machine controls may go, and then the Machine. */
+/** The virtual machine is gone: the Machine may go. `machine.claims` lets its claims go then. */
 export async function release(world: World, machine: Machine): Promise<void> {
-  const { namespace, name, uid } = machine.metadata
-  for (const claim of world.owned.of(`${namespace}/${name}`)) {
-    if (controllingMachine(claim.metadata)?.uid === uid) await unprotect(world, claim)
-  }
   const left = machine.metadata.finalizers.filter(name => name !== machineFinalizer)
   await patch(world, machine, { metadata: { finalizers: left.length === 0 ? null : left } })
 }

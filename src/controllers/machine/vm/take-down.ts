@@ -1,5 +1,5 @@
-// The way out of a Machine: its virtual machine is powered off and destroyed; once the vCenter knows none, its claims are let go, and
-// then the Machine. A Machine for which nothing was ever ordered goes at once, and its vCenter is not asked.
+// The way out of a Machine: its virtual machine is powered off and destroyed; once the vCenter knows none, the Machine goes, and its
+// claims after it. A Machine for which nothing was ever ordered goes at once, and its vCenter is not asked.
 
 import { hasInstance, type Machine } from '../../../api/machine.ts'
 import { machineFinalizer } from '../../../api/names.ts'
