@@ -45,11 +45,13 @@ export const writesInFlightMax = 200
 
 /**
  * So many keys that the controllers of this process work on, or are to, keep it busy. While there are as many, the custom objects
- * that clients create wait: so many of them, each for so long at most.
+ * that clients create wait: so many of them, each for so long at most. What was taken in shares the process with all else that was:
+ * with more keys, each object is served later, and none sooner.
  */
-export const ownWorkEnough = 32
+export const ownWorkEnough = 12
 export const createsWaitingMax = 1_000
-export const createWaitMsMax = 5_000
+/** Long enough that it is not the rule where the machine is slow: then objects would come in quicker than they are served. */
+export const createWaitMsMax = 30_000
 
 /** What a refused client is asked to wait before it tries again. */
 export const retryAfterSeconds = 1

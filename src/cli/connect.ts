@@ -4,9 +4,8 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import type { Client } from '../kube/client.ts'
-import { type Discovery, servedVersions } from '../kube/discovery.ts'
+import type { Discovery } from '../kube/discovery.ts'
 import { type ConnectionChoice, findConnection, KubeconfigError } from '../kube/kubeconfig.ts'
-import type { Kind } from '../kube/object.ts'
 import { speak } from '../kube/speak.ts'
 import type { Wire } from '../kube/wire.ts'
 import { createUndiciWire } from '../kube/wire-undici.ts'
@@ -18,8 +17,6 @@ export interface Connected {
   readonly client: Client
   readonly wire: Wire
   readonly discovery: Discovery
-  /** Every version in which a kind is served. */
-  readonly served: (kind: Kind) => Promise<string[]>
   /** `https://10.96.0.1:443` */
   readonly server: string
   /** The namespace of the context, or of the pod. */
@@ -35,8 +32,7 @@ export function connect(choice: ConnectionChoice, name: string, metrics?: Metric
     const clock = realClock
     const { wire, close } = createUndiciWire({ connection, clock, readFile })
     const { client, discovery } = speak({ wire, clock, name, metrics })
-    const served = (kind: Kind) => servedVersions({ wire, clock, name }, kind)
-    return { client, wire, discovery, served, server: connection.server, namespace: connection.namespace, close }
+    return { client, wire, discovery, server: connection.server, namespace: connection.namespace, close }
   } catch (error) {
     throw toFailure(error, 'Name a kubeconfig with --kubeconfig, or one of its contexts with --context.')
   }

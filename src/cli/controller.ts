@@ -186,7 +186,14 @@ function createChecks({ options, desks, on, connected, log }: Parts): StartUpChe
     isDiagnosing: !options.insecureDiagnostics && options.diagnosticsAddress !== nowhere,
     isAnswering: options.webhookPort !== 'none',
   })
-  return new StartUpChecks({ client: connected.client, served: connected.served, clock, log, kinds, permissions })
+  return new StartUpChecks({
+    client: connected.client,
+    served: connected.discovery.served,
+    clock,
+    log,
+    kinds,
+    permissions,
+  })
 }
 
 /** Resolves when the office and the election have what they need, and one desk has too, or none has a fault. */

@@ -19,6 +19,8 @@ export interface Discovery {
   readonly find: (kind: Kind, signal?: AbortSignal) => Promise<string | undefined>
   /** The same, as a client needs it: rejects with `NotInstalled`. */
   readonly versionOf: (kind: Kind, signal?: AbortSignal) => Promise<string>
+  /** Every version in which the server has the kind, known here or not, the preferred one first. Asked anew each time. */
+  readonly served: (kind: Kind) => Promise<string[]>
   /** What is known about the kind turned out to be wrong. */
   readonly forget: (kind: Kind) => void
 }
@@ -43,10 +45,11 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
   const { clock, absentMs = 2_000, servedMs = 10 * 60_000 } = options
   const known = new Map<string, Known>()
   const asking = new Map<string, Promise<string | undefined>>()
+  const readDocument = readOnce(path => read(options, path))
 
   async function ask(kind: Kind): Promise<string | undefined> {
     for (const version of kind.versions) {
-      const plurals = await resourcesOf(options, kind.group, version)
+      const plurals = await resourcesOf(readDocument, kind.group, version)
       if (plurals?.has(kind.plural)) return version
     }
     return undefined
@@ -72,39 +75,49 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
       if (version !== undefined) return version
       throw new ApiError(`${nameOfKind(kind)} is not installed`, { reason: 'NotInstalled', code: 404 })
     },
+    async served({ group, plural }) {
+      const versions = group === '' ? ['v1'] : await versionsOf(readDocument, group)
+      const served: string[] = []
+      for (const version of versions) {
+        if ((await resourcesOf(readDocument, group, version))?.has(plural)) served.push(version)
+      }
+      return served
+    },
     forget(kind) {
       if (known.get(nameOfKind(kind))?.version !== undefined) known.delete(nameOfKind(kind))
     },
   }
 }
 
-/** Every version in which the server has the kind, known here or not, the preferred one first. Asked anew each time. */
-export async function servedVersions(options: DiscoveryOptions, { group, plural }: Kind): Promise<string[]> {
-  const known = group === '' ? ['v1'] : await versionsOf(options, group)
-  const served: string[] = []
-  for (const version of known) {
-    if ((await resourcesOf(options, group, version))?.has(plural)) served.push(version)
+/** Undefined where the server has no such document. */
+type ReadDocument = (path: string) => Promise<unknown>
+
+/** Many kinds are in one document, and at a start all are asked about at once. */
+function readOnce(read: ReadDocument): ReadDocument {
+  const underWay = new Map<string, Promise<unknown>>()
+  return path => {
+    const answer = underWay.get(path) ?? read(path).finally(() => underWay.delete(path))
+    underWay.set(path, answer)
+    return answer
   }
-  return served
 }
 
 /** The plurals of a group in one version; undefined when there is no such version. */
 async function resourcesOf(
-  options: DiscoveryOptions,
+  readDocument: ReadDocument,
   group: string,
   version: string,
 ): Promise<ReadonlySet<string> | undefined> {
   const path = group === '' ? `/api/${version}` : `/apis/${group}/${version}`
-  const list = (await read(options, path)) as { resources?: { name?: string }[] | null } | undefined
+  const list = (await readDocument(path)) as { resources?: { name?: string }[] | null } | undefined
   return list && new Set((list.resources ?? []).map(resource => resource.name ?? ''))
 }
 
-async function versionsOf(options: DiscoveryOptions, group: string): Promise<string[]> {
-  const found = (await read(options, `/apis/${group}`)) as { versions?: { version?: string }[] | null } | undefined
+async function versionsOf(readDocument: ReadDocument, group: string): Promise<string[]> {
+  const found = (await readDocument(`/apis/${group}`)) as { versions?: { version?: string }[] | null } | undefined
   return (found?.versions ?? []).flatMap(({ version }) => version ?? [])
 }
 
-/** Undefined where the server has no such document. */
 async function read(options: DiscoveryOptions, path: string): Promise<unknown> {
   const what = `discover ${path}`
   const abort = new AbortController()

@@ -107,7 +107,7 @@ export function release(claim: IPAddressClaim, nowMs: number, world: ListedWorld
   ledger.hide(claimNamed(key), 'choice')
   for (const hold of holdsOfClaim(caches, claim.metadata.uid)) {
     const seconds = restSecondsOf(hold, world)
-    if (seconds === 0) ledger.removeHold(hold.metadata.name)
+    if (seconds === 0) ledger.removeHold(hold)
     else ledger.putHold({ ...hold, state: 'quarantined', since: isoOf(nowMs), until: isoOf(nowMs + seconds * 1000) })
   }
 }
@@ -128,6 +128,6 @@ export function restingOf(pool: Pool, { ledger }: Pick<ListedWorld, 'ledger'>): 
 export function awaitRest(pool: Pool, world: Pick<ListedWorld, 'ledger'>): boolean {
   const [next] = restingOf(pool, world)
   if (next === undefined) return false
-  world.ledger.removeHold(next.metadata.name)
+  world.ledger.removeHold(next)
   return true
 }

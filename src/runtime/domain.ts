@@ -207,29 +207,29 @@ export class ManagedDomain implements Domain {
       const isFault = need.faults().length > 0
       lacks.push({ reason: `${need.name} does not work`, isKnown: need.state === 'waiting', isFault })
     }
-    if (!this.#isAdmitted && this.#awaited.length === 0) {
+    const awaited = this.#isAdmitted ? [] : this.#awaited
+    if (!this.#isAdmitted && awaited.length === 0) {
       lacks.push({ reason: `${this.name} is not admitted yet`, isKnown: false, isFault: true })
-    } else if (!this.#isAdmitted) {
-      for (const reason of this.#awaited) {
-        lacks.push({ reason, isKnown: true, isFault: this.#awaitedFaults.includes(reason) })
-      }
+    }
+    for (const reason of awaited) {
+      lacks.push({ reason, isKnown: true, isFault: this.#awaitedFaults.includes(reason) })
     }
     for (const [followed, { isNeeded }] of this.#sources) {
+      const lack = lackOf(followed, isNeeded)
       // The reason that `admitted` gives for the same kind has more detail.
-      const isListed = ({ reason }: Lack) => lacks.some(one => one.reason.startsWith(reason))
-      lacks.push(...lacksOf(followed, isNeeded).filter(lack => !isListed(lack)))
+      if (lack !== undefined && !awaited.some(reason => reason.startsWith(lack.reason))) lacks.push(lack)
     }
     return lacks
   }
 }
 
-function lacksOf({ source, hasSynced }: FollowedSource, isNeeded: boolean | 'at first'): Lack[] {
+function lackOf({ source, hasSynced }: FollowedSource, isNeeded: boolean | 'at first'): Lack | undefined {
   const problem = source.problem?.()
   if (problem === undefined) {
-    return hasSynced ? [] : [{ reason: `${source.name} is not listed yet`, isKnown: false, isFault: true }]
+    return hasSynced ? undefined : { reason: `${source.name} is not listed yet`, isKnown: false, isFault: true }
   }
   const isMissed = isNeeded === 'at first' ? !hasSynced : isNeeded
-  return isMissed ? [{ reason: problem, isKnown: true, isFault: source.isInstalled !== false }] : []
+  return isMissed ? { reason: problem, isKnown: true, isFault: source.isInstalled !== false } : undefined
 }
 
 function stateOf(lacks: readonly Lack[], isAdmitted: boolean): DomainState {

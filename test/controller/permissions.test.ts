@@ -96,8 +96,15 @@ const asked = () =>
 async function missed(): Promise<Line[]> {
   const lines: Line[] = []
   const log = createLog({ write: line => lines.push(JSON.parse(line) as Line), now: Date.now })
-  const { client, served } = connected
-  const checks = new StartUpChecks({ client, served, clock: realClock, log, kinds: [], permissions: asked() })
+  const { client, discovery } = connected
+  const checks = new StartUpChecks({
+    client,
+    served: discovery.served,
+    clock: realClock,
+    log,
+    kinds: [],
+    permissions: asked(),
+  })
   const stop = new AbortController()
   const running = checks.run(stop.signal)
   const isChecked = () => !checks.reasons('office').includes('it was not checked yet what is there in the cluster')

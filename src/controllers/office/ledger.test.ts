@@ -42,7 +42,7 @@ describe('the ledger publishes', () => {
     expect(changes()).toEqual(['vms'])
     ledger.putHold(aHold('quarantined'))
     expect(changes()).toEqual(['vms freed'])
-    ledger.removeHold(aHold().metadata.name)
+    ledger.removeHold(aHold())
     expect(changes()).toEqual(['vms freed'])
   })
 
@@ -142,7 +142,7 @@ describe('an address is taken', () => {
     ledger.putHold(aHold())
     ledger.show(shown('report'))
     ledger.show(shown('choice'))
-    ledger.removeHold(aHold().metadata.name)
+    ledger.removeHold(aHold())
     expect(isTaken()).toBe(true)
     ledger.hide(by, 'report')
     expect(isTaken()).toBe(true)

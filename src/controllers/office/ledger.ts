@@ -4,7 +4,7 @@
 //
 // It also publishes what comes and goes, to its subscribers: only so are pools counted anew and waiting claims woken.
 
-import { type Hold, type HoldSpec, holdName } from '../../api/hold.ts'
+import type { Hold, HoldSpec } from '../../api/hold.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import { type IP, isSameIP } from '../../ip/address.ts'
 import { LedgerIndex } from '../../ipam/ledger-index.ts'
@@ -69,9 +69,45 @@ interface Place {
 
 const none: readonly never[] = []
 
+/**
+ * Places by space and address. Not by the names of their holds: after a start each is asked for several times, and to make a name
+ * takes longer than all else.
+ */
+class Places {
+  readonly #spaces = new Map<string, Map<number | string, Place>>()
+
+  find(space: string, ip: IP): Place | undefined {
+    return this.#spaces.get(space)?.get(keyOfIP(ip))
+  }
+
+  make(space: string, ip: IP): Place {
+    const known = this.find(space, ip)
+    if (known !== undefined) return known
+    const place: Place = { hold: undefined, shownBy: none }
+    const places = this.#spaces.get(space) ?? new Map<number | string, Place>()
+    this.#spaces.set(space, places.set(keyOfIP(ip), place))
+    return place
+  }
+
+  delete(space: string, ip: IP): void {
+    const places = this.#spaces.get(space)
+    places?.delete(keyOfIP(ip))
+    if (places?.size === 0) this.#spaces.delete(space)
+  }
+
+  holdNamed(name: string): Hold | undefined {
+    for (const places of this.#spaces.values()) {
+      for (const { hold } of places.values()) if (hold?.metadata.name === name) return hold
+    }
+    return undefined
+  }
+}
+
+const keyOfIP = ({ family, w0, w1, w2, w3 }: IP): number | string => (family === 4 ? w3 : `${w0},${w1},${w2},${w3}`)
+
 export class Ledger {
   readonly #index = new LedgerIndex()
-  readonly #places = new Map<string, Place>()
+  readonly #places = new Places()
   /** By sort, then by kind, then by key of the object. */
   readonly #showings = {
     report: new Map<string, Map<string, Showing>>(),
@@ -92,7 +128,7 @@ export class Ledger {
   }
 
   holdAt(space: string, ip: IP): Hold | undefined {
-    return this.#places.get(holdName(space, ip))?.hold
+    return this.#places.find(space, ip)?.hold
   }
 
   /** The holds of a space that are in quarantine. */
@@ -105,12 +141,12 @@ export class Ledger {
 
   /** Everything that shows the address; a pass that is only about to take it does not count. */
   shownAt(space: string, ip: IP): Showing[] {
-    const showings = this.#places.get(holdName(space, ip))?.shownBy ?? none
+    const showings = this.#places.find(space, ip)?.shownBy ?? none
     return showings.filter(({ as }) => as !== 'intent')
   }
 
   isShownBy(by: ShownBy, as: Showing['as'], space: string, ip: IP): boolean {
-    const showings = this.#places.get(holdName(space, ip))?.shownBy ?? none
+    const showings = this.#places.find(space, ip)?.shownBy ?? none
     return showings.some(showing => showing.as === as && isSameShower(showing.by, by))
   }
 
@@ -137,7 +173,7 @@ export class Ledger {
   }
 
   putHold(hold: Hold): void {
-    const place = this.#placeOf(hold.metadata.name)
+    const place = this.#places.make(hold.space, hold.ip)
     const before = place.hold
     place.hold = hold
     this.#index.put(hold)
@@ -150,12 +186,17 @@ export class Ledger {
     this.#publish(hold, isMoved ? undefined : freed)
   }
 
-  removeHold(name: string): void {
-    const place = this.#places.get(name)
+  removeHold({ space, ip }: Pick<Hold, 'space' | 'ip'>): void {
+    const place = this.#places.find(space, ip)
     const hold = place?.hold
     if (place === undefined || hold === undefined) return
     place.hold = undefined
-    this.#settle(name, place, hold)
+    this.#settle(place, hold)
+  }
+
+  /** The hold that an object of this name stood for when it could last be read. Looks at every hold. */
+  holdNamed(name: string): Hold | undefined {
+    return this.#places.holdNamed(name)
   }
 
   show(showing: Showing): void {
@@ -165,7 +206,7 @@ export class Ledger {
       if (isSame(before, showing)) return
       this.hide(showing.by, showing.as)
     }
-    const place = showing.ip && this.#placeOf(holdName(showing.space, showing.ip))
+    const place = showing.ip && this.#places.make(showing.space, showing.ip)
     const kept = toKept(showing, place?.hold?.ip ?? place?.shownBy[0]?.ip ?? showing.ip)
     showings.set(keyOfShower(kept.by), kept)
     if (kept.as === 'report') this.#addReport(kept)
@@ -184,25 +225,16 @@ export class Ledger {
     showings.delete(keyOfShower(by))
     const { space, ip } = showing
     if (as === 'report') this.#removeReport(showing)
-    const name = ip && holdName(space, ip)
-    const place = name === undefined ? undefined : this.#places.get(name)
+    const place = ip && this.#places.find(space, ip)
     if (place !== undefined) place.shownBy = without(place.shownBy, showing)
-    if (ip === undefined || name === undefined || place === undefined) {
+    if (ip === undefined || place === undefined) {
       if (as === 'report') this.#publish(showing)
     } else if (place.hold === undefined) {
-      this.#settle(name, place, toShadow(showing, ip))
+      this.#settle(place, toShadow(showing, ip))
     } else if (as !== 'intent') {
       // The claim of the hold may have waited for just that: what another object shows is disputed.
       this.#publish(showing, toFreed(place.hold))
     }
-  }
-
-  #placeOf(name: string): Place {
-    const known = this.#places.get(name)
-    if (known !== undefined) return known
-    const place: Place = { hold: undefined, shownBy: none }
-    this.#places.set(name, place)
-    return place
   }
 
   #showingsOf({ kind }: ShownBy, as: Showing['as']): Map<string, Showing> {
@@ -227,10 +259,10 @@ export class Ledger {
   }
 
   /** The hold is gone: another object that shows the address keeps it taken, and its claim may have waited for just that. */
-  #settle(name: string, place: Place, gone: HoldSpec): void {
+  #settle(place: Place, gone: HoldSpec): void {
     const [showing] = place.shownBy
     if (showing === undefined) {
-      this.#places.delete(name)
+      this.#places.delete(gone.space, gone.ip)
       this.#index.remove(gone)
     } else {
       this.#index.put(toShadow(showing, gone.ip))

@@ -70,9 +70,13 @@ function networkNamesOf(object: KubeObject): string[] {
 /** Keeps the ledger equal to the holds in the cache. One that can no longer be read stays what it was. */
 export function followHolds({ holds }: Pick<Views, 'holds'>, ledger: Ledger): void {
   holds.subscribe(change => {
-    if (change.new === undefined) return ledger.removeHold(change.key)
-    const hold = holdOf(change.new)
-    if (!isMalformed(hold)) ledger.putHold(hold)
+    const seen = holdOf(change.new ?? change.old)
+    if (change.new !== undefined) {
+      if (!isMalformed(seen)) ledger.putHold(seen)
+      return
+    }
+    const gone = isMalformed(seen) ? ledger.holdNamed(change.key) : seen
+    if (gone !== undefined) ledger.removeHold(gone)
   })
 }
 

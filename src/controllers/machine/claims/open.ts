@@ -3,7 +3,7 @@
 //   changed         wakes
 //   a Machine       itself
 //   a claim         the Machine that controls it; the Machine after which it is named
-//   an IPAddress    the Machine of the claim that it names, and of the claim of its own name
+//   an IPAddress    the Machine of the claim that it names, and of the claim of its own name; without Machines none
 
 import { type KubeObject, namespaceOfKey } from '../../../kube/object.ts'
 import type { Domain } from '../../../runtime/domain.ts'
@@ -26,16 +26,27 @@ export function openClaims(domain: Domain, world: MachineWorld): void {
       groupOf: key => [namespaceOfKey(key)],
     }),
   )
-  const wake = (claimKey: string, objects: readonly (KubeObject | undefined)[]) => {
-    const owners = objects.map(object => object && machineKeyOf(object))
-    for (const key of new Set([...owners, machineNamedIn(claimKey)])) if (key !== undefined) reconciler.mark(key)
+  // After a start there are as many claims and IPAddresses as addresses that are taken, most of them of no Machine.
+  const mark = (machine: string | undefined) => {
+    if (machine !== undefined) reconciler.mark(machine)
+  }
+  const wake = (claimKey: string, claim: KubeObject | undefined) => {
+    mark(claim && machineKeyOf(claim))
+    mark(machineNamedIn(claimKey))
   }
   caches.machines.subscribe(({ key }) => reconciler.mark(key))
-  caches.claims.subscribe(({ key, old, new: next }) => wake(key, [old, next]))
+  caches.claims.subscribe(({ key, old, new: next }) => {
+    wake(key, next)
+    mark(old && machineKeyOf(old))
+  })
   caches.reports.subscribe(({ key, old, new: next }) => {
-    const named = [old, next].flatMap(object => readable(object, reportOf)?.claimName ?? [])
-    const ofNamed = named.map(name => `${namespaceOfKey(key)}/${name}`)
-    for (const claim of new Set([key, ...ofNamed])) wake(claim, [caches.claims.get(claim)])
+    if (caches.machines.size === 0) return
+    wake(key, caches.claims.get(key))
+    for (const object of [old, next]) {
+      const name = readable(object, reportOf)?.claimName
+      const claim = name === undefined ? key : `${namespaceOfKey(key)}/${name}`
+      if (claim !== key) wake(claim, caches.claims.get(claim))
+    }
   })
 }
 
