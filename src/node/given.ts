@@ -15,7 +15,7 @@ import type { IPAMClaim } from '../api/ipam-claim.ts'
 import { ipsAllocatedCondition, usedByAnnotation } from '../api/names.ts'
 import { type Identity, identityKey } from '../api/object.ts'
 import type { Pool } from '../api/pool.ts'
-import { ownPoolKindOf, toPools } from '../api/to-pool.ts'
+import { ownPoolKindOf, toPool } from '../api/to-pool.ts'
 import { parseVirtualMachineInstance } from '../api/virtual-machine.ts'
 import { claimUidLabel } from '../controllers/office/hold/steps.ts'
 import { readable } from '../controllers/office/kept.ts'
@@ -131,8 +131,8 @@ async function poolsOf({ pools: own, source }: Network, { client }: NodeWorld): 
   const { namespace, name } = source
   const ref = { name, ...(namespace !== '' && { namespace }) }
   const object = await asking(`${source.kind} ${name}`, () => client.get(kindAs(kind), ref))
-  const read = object === undefined ? [] : toPools(object)
-  return isMalformed(read) ? [] : read
+  const pool = object && toPool(object)
+  return pool === undefined || isMalformed(pool) ? [] : [pool]
 }
 
 // --- addresses of claims ---

@@ -9,7 +9,6 @@ import {
   kubeVirts,
   migrationNetworks,
   migrations,
-  nodes,
   settings,
   vlanConfigs,
   vlanStatuses,
@@ -21,12 +20,12 @@ import {
   ipPools,
   macHolds,
   namespaces,
+  nodes,
   pools,
 } from '../../src/controllers/office/kinds.ts'
 import { ipamClaims, pods, virtualMachineInstances, virtualMachines } from '../../src/controllers/vm/kinds.ts'
 import { events } from '../../src/kube/events.ts'
 import { defineKind, type Kind, type KubeObject } from '../../src/kube/object.ts'
-import { nodes } from '../../src/node/kinds.ts'
 import { berths, networks } from '../toy-desk/kinds.ts'
 
 export {

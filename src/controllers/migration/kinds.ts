@@ -2,7 +2,7 @@
 
 import { defineKind, type KubeObject } from '../../kube/object.ts'
 
-export { attachments, pods } from '../office/kinds.ts'
+export { attachments, nodes, pods } from '../office/kinds.ts'
 
 /** Of Harvester. One of them, `vm-migration-network`, asks for a migration network. */
 export const settings = defineKind<KubeObject>({
@@ -49,12 +49,4 @@ export const migrations = defineKind<KubeObject>({
   plural: 'virtualmachineinstancemigrations',
   kind: 'VirtualMachineInstanceMigration',
   namespaced: true,
-})
-
-export const nodes = defineKind<KubeObject>({
-  group: '',
-  versions: ['v1'],
-  plural: 'nodes',
-  kind: 'Node',
-  namespaced: false,
 })

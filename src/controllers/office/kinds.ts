@@ -100,3 +100,11 @@ export const ipPools: Kind = kindAs(ipPoolKind)
 
 /** In the order of `src/api/to-pool.ts`. */
 export const pools: readonly Kind[] = ownPoolKinds.map(kindAs)
+
+export const nodes = defineKind<KubeObject>({
+  group: '',
+  versions: ['v1'],
+  plural: 'nodes',
+  kind: 'Node',
+  namespaced: false,
+})

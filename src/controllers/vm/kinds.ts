@@ -2,16 +2,7 @@
 
 import { defineKind, type KubeObject } from '../../kube/object.ts'
 
-export { ipamClaims, pods } from '../office/kinds.ts'
-
-/** Whether one is there is all that is asked. */
-export const nodes = defineKind<KubeObject>({
-  group: '',
-  versions: ['v1'],
-  plural: 'nodes',
-  kind: 'Node',
-  namespaced: false,
-})
+export { ipamClaims, nodes, pods } from '../office/kinds.ts'
 
 export const virtualMachines = defineKind<KubeObject>({
   group: 'kubevirt.io',
