@@ -158,7 +158,7 @@ async function startServer(server: ServerKind, dir: string, processes: Processes
 }
 
 /** A pod needs the account of its namespace. */
-async function untilPodsMayCome(client: Client): Promise<void> {
+export async function untilPodsMayCome(client: Client): Promise<void> {
   const accounts = defineKind<KubeObject>({
     group: '',
     versions: ['v1'],
