@@ -75,14 +75,6 @@ interface Row {
   readonly perSecond: number
 }
 
-try {
-  process.exit(await main())
-} catch (error) {
-  if (!(error instanceof Unavailable)) throw error
-  console.log(`skipped, because ${error.message}`)
-  process.exit(skippedExitCode)
-}
-
 async function main(): Promise<number> {
   needDebian({ '/usr/lib/cni/host-local': 'containernetworking-plugins' }, say)
   const whereabouts = await binary('whereabouts', say)
@@ -471,4 +463,12 @@ function report(rows: readonly Row[], memory: { readonly pods: number; readonly 
   ].join('\n')
   console.log(text)
   if (values.write) writeSections(text)
+}
+
+try {
+  process.exit(await main())
+} catch (error) {
+  if (!(error instanceof Unavailable)) throw error
+  console.log(`skipped, because ${error.message}`)
+  process.exit(skippedExitCode)
 }
