@@ -22,7 +22,7 @@ import { needDebian } from '../scripts/real/debian.ts'
 import { installKinds, shippedDefinitions } from '../scripts/real/kinds.ts'
 import { attachments, holds, ipamClaims, namespaces, pods } from '../src/controllers/office/kinds.ts'
 import type { Client } from '../src/kube/client.ts'
-import { defineKind, type KubeObject } from '../src/kube/object.ts'
+import { defineKind, type KubeObject, refOf } from '../src/kube/object.ts'
 import { Processes } from '../test/capi/processes.ts'
 import { until } from '../test/capi/until.ts'
 import { argsOf, Node, pluginDirectory } from '../test/cni/nodes.ts'
@@ -227,14 +227,7 @@ function peer(path: string, { client, kubeconfig }: BenchWorld, dir: string): Si
     calls: peerCalls,
     prepare: async count =>
       (await noPods(count)).map(one => ({ ...one, pod: { namespace: home, name: one.id, uid: one.id } })),
-    call: (verb, subject) =>
-      plugin(
-        path,
-        verb,
-        subject,
-        { cniVersion: '1.0.0', name: network, type: 'bridge', ipam },
-        { WHEREABOUTS_NAMESPACE: home },
-      ),
+    call: (verb, subject) => plugin(path, verb, subject, { cniVersion: '1.0.0', name: network, type: 'bridge', ipam }),
     settle: async () => {},
     async hold(from, to) {
       // Far from where it looks for a free one first, so that the size of the object alone counts.
@@ -244,8 +237,10 @@ function peer(path: string, { client, kubeconfig }: BenchWorld, dir: string): Si
           { id: `held-${from + i}`, podref: `${home}/held-${from + i}`, ifname: 'net1' },
         ]),
       )
-      const ref = { namespace: home, name: '10.36.0.0-14' }
-      await client.mergePatch(pools, ref, { spec: { allocations } })
+      // It has made one by its first calls.
+      const [pool] = (await client.list(pools)).items
+      if (pool === undefined) throw new Error('whereabouts has no IPPool')
+      await client.mergePatch(pools, refOf(pool), { spec: { allocations } })
     },
   }
 }
