@@ -104,7 +104,9 @@ function place(allocation: Allocation, pod: LauncherPod | undefined): Placed | N
   const selected = selectedBy(pod).find(({ ifname }) => ifname === own)
   if (selected !== undefined) return { allocation, pod, selected }
   return {
-    ...{ allocation, outcome: 'refused', reason: 'NetworkUnknown' },
+    allocation,
+    outcome: 'refused',
+    reason: 'NetworkUnknown',
     message: `pod ${allocation.pod} names no network for its interface ${own || '(none)'}: correct the annotation ${networksAnnotation}`,
   }
 }
