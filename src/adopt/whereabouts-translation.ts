@@ -65,7 +65,12 @@ export function translateWhereabouts(objects: WhereaboutsObjects): WhereaboutsTr
   const judged = dropRepeated(placed).map(one => judge(one, bench))
   const verdicts = [
     ...objects.unreadable.map(({ name, malformed }) => ({
-      ...{ outcome: 'refused' as const, address: '', pool: '', claim: '', shownBy: name, reason: 'Unreadable' },
+      outcome: 'refused' as const,
+      address: '',
+      pool: '',
+      claim: '',
+      shownBy: name,
+      reason: 'Unreadable',
       message: `it cannot be read: ${malformed}`,
     })),
     ...judged.map(({ verdict }) => verdict),
