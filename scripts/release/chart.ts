@@ -11,7 +11,14 @@ import { userRoles } from '../../src/cli/user-roles.ts'
 import type { Component, Permission } from '../../src/controllers/component.ts'
 import { desks } from '../../src/controllers/desks.ts'
 import { officeComponent } from '../../src/controllers/office/component.ts'
-import { type Manifest, metricsReaderRules, plainInstall, toDefinitions, toYAML } from '../config/manifests.ts'
+import {
+  type Manifest,
+  metricsReaderRules,
+  nodeRules,
+  plainInstall,
+  toDefinitions,
+  toYAML,
+} from '../config/manifests.ts'
 import { toPolicies } from '../config/policies.ts'
 import { rulesOf } from '../config/rules.ts'
 import { repository } from './repository.ts'
@@ -95,6 +102,7 @@ function permissions(): Manifest {
     diagnostics: ofPart('diagnostics'),
     registration: ofPart('registration'),
     metricsReader: metricsReaderRules,
+    node: nodeRules,
   }
 }
 

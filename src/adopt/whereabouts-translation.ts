@@ -65,7 +65,12 @@ export function translateWhereabouts(objects: WhereaboutsObjects): WhereaboutsTr
   const judged = dropRepeated(placed).map(one => judge(one, bench))
   const verdicts = [
     ...objects.unreadable.map(({ name, malformed }) => ({
-      ...{ outcome: 'refused' as const, address: '', pool: '', claim: '', shownBy: name, reason: 'Unreadable' },
+      outcome: 'refused' as const,
+      address: '',
+      pool: '',
+      claim: '',
+      shownBy: name,
+      reason: 'Unreadable',
       message: `it cannot be read: ${malformed}`,
     })),
     ...judged.map(({ verdict }) => verdict),
@@ -104,7 +109,9 @@ function place(allocation: Allocation, pod: LauncherPod | undefined): Placed | N
   const selected = selectedBy(pod).find(({ ifname }) => ifname === own)
   if (selected !== undefined) return { allocation, pod, selected }
   return {
-    ...{ allocation, outcome: 'refused', reason: 'NetworkUnknown' },
+    allocation,
+    outcome: 'refused',
+    reason: 'NetworkUnknown',
     message: `pod ${allocation.pod} names no network for its interface ${own || '(none)'}: correct the annotation ${networksAnnotation}`,
   }
 }

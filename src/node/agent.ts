@@ -180,5 +180,7 @@ async function preparePod(key: string, world: NodeWorld): Promise<PassResult> {
       })
     }
   }
+  // It may have gone while it was asked about.
+  if (world.caches.pods.byIndex('uid', pod.metadata.uid).length === 0) world.detached(pod.metadata.uid)
   return done()
 }

@@ -76,7 +76,15 @@ async function found(
     const what = `IPAMClaim ${claim.metadata.namespace}/${claim.metadata.name} has ${claim.ips.join(', ')}`
     throw new CNIError(codes.refused, `${what}, and the network selection element asks for ${quoteText(isAsked)}`)
   }
+  if (selected.claim === '') mustStillBe(claim, world)
   return world.state.prepare({ ...common, claim: claim.metadata.name, given })
+}
+
+/** In one step with what is written to the disk: a claim that was let go meanwhile gives nothing. */
+function mustStillBe({ metadata: { namespace, name, uid } }: IPAMClaim, { caches }: NodeWorld): void {
+  const now = readable(caches.claims.get(`${namespace}/${name}`), claimOf)
+  if (now?.metadata.uid === uid && !now.isDeleting) return
+  throw new CNIError(codes.tryAgainLater, `IPAMClaim ${namespace}/${name} was let go meanwhile`)
 }
 
 const has = ({ ips }: Given, text: string): boolean => {

@@ -138,7 +138,6 @@ export async function checkGuests(sentences: Sentences, world: World): Promise<v
     } finally {
       child.kill('SIGKILL')
     }
-    await one.check()
     await one.end()
   })
 

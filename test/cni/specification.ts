@@ -63,11 +63,24 @@ export async function checkSpecification(sentences: Sentences, world: World): Pr
     })
   }
 
-  await sentences.it('GC of a runtime that has nothing any more ends well, after a DEL of what it knew', async () => {
-    await call('gc', stays)
-    const { code } = await node.cni('check', stays.attachment)
-    if (code === 0) throw new Error('CHECK finds an interface that GC has taken away')
+  await sentences.it('GC of a runtime that has nothing any more ends well, by whichever words it says so', async () => {
+    for (const none of [[], null]) {
+      const config = { cniVersion: '1.1.0', name: network, type: 'mooring', 'cni.dev/valid-attachments': none }
+      const { code, out } = await node.plugin('GC', config)
+      if (code !== 0) throw new Error(out)
+    }
+    await call('check', stays)
   })
+
+  await sentences.it(
+    'GC by cnitool, which has no list, ends by DEL what it knew, and is told what is missing',
+    async () => {
+      const { code, err } = await node.cni('gc', stays.attachment)
+      if (code === 0 || !err.includes('valid-attachments')) throw new Error(`ended with ${code}: ${err}`)
+      const checked = await node.cni('check', stays.attachment)
+      if (checked.code === 0) throw new Error('CHECK finds an interface that is gone')
+    },
+  )
 
   await stays.end()
 }

@@ -1,7 +1,7 @@
 // Many calls in random order while `mooring node` and the API server are killed: no address is ever in two pods at once, and none is
 // left when all pods are gone. What is in use is what a successful ADD answered, until the DEL of that pod is called.
 
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { ipamClaims } from '../../src/controllers/office/kinds.ts'
@@ -135,7 +135,7 @@ export async function checkStorm(sentences: Sentences, world: World, { calls, se
         const claims = (items as Stored[])
           .filter(({ spec }) => spec.network === network)
           .map(({ metadata }) => metadata.name)
-        const kept = world.agents.flatMap(({ node }) => readdirSync(join(node.dir, 'state')))
+        const kept = world.agents.flatMap(({ node }) => keptBy(join(node.dir, 'state')))
         const left = [...(await heldOn(world, network)), ...claims, ...kept]
         return left.length === 0 ? undefined : `${left.length} left, such as ${left.slice(0, 3).join('; ')}`
       },
@@ -143,6 +143,10 @@ export async function checkStorm(sentences: Sentences, world: World, { calls, se
     )
   })
 }
+
+/** Files about interfaces of this chapter. */
+const keptBy = (dir: string): readonly string[] =>
+  readdirSync(dir).filter(file => readFileSync(join(dir, file), 'utf8').includes(`"network":"${network}"`))
 
 /** While the API server is away, a client asks again. */
 async function persist<T>(act: () => Promise<T>): Promise<T> {

@@ -137,7 +137,7 @@ export async function startWorld({ server, tools, namespaces: spaces, processes 
 interface StartedServer {
   readonly kubeconfig: string
   readonly url: string
-  restart(): Promise<void>
+  readonly restart: () => Promise<void>
 }
 
 async function startServer(server: ServerKind, dir: string, processes: Processes): Promise<StartedServer> {
@@ -158,7 +158,7 @@ async function startServer(server: ServerKind, dir: string, processes: Processes
 }
 
 /** A pod needs the account of its namespace. */
-async function untilPodsMayCome(client: Client): Promise<void> {
+export async function untilPodsMayCome(client: Client): Promise<void> {
   const accounts = defineKind<KubeObject>({
     group: '',
     versions: ['v1'],
@@ -260,7 +260,11 @@ export async function makePod(world: World, agent: Agent, network: string, optio
   ]
   const name = `${machine === undefined ? 'pod' : `virt-launcher-${machine.name}`}-${++count}`
   const whole = aPodObject({
-    ...{ name, namespace: home, networks, node: agent.node.name, instance: machine?.vmi.metadata.uid ?? '' },
+    name,
+    namespace: home,
+    networks,
+    node: agent.node.name,
+    instance: machine?.vmi.metadata.uid ?? '',
     ...(machine && { domain: machine.name }),
   }) as Stored
   const { labels: _, annotations, ...metadata } = whole.metadata

@@ -28,7 +28,7 @@ describe('the manifests in config', () => {
   })
 
   test('nothing else lies in their folders', () => {
-    const found = ['manager', 'rbac', 'webhook'].flatMap(folder =>
+    const found = ['manager', 'node', 'rbac', 'webhook'].flatMap(folder =>
       readdirSync(`config/${folder}`).map(name => `${folder}/${name}`),
     )
     expect(found.filter(path => !path.endsWith('kustomization.yaml')).toSorted()).toEqual(
@@ -157,6 +157,7 @@ describe('permissions', () => {
         'globalinclusterprefixpools',
         'clusteruserdefinednetworks',
         'namespaces',
+        'nodes',
         'tokenreviews',
         'subjectaccessreviews',
         'validatingwebhookconfigurations',

@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { addresses, macs } from './addresses.fuzz.ts'
 import { commandLines } from './arguments.fuzz.ts'
 import { jsonBodies, yamlBodies } from './bodies.fuzz.ts'
+import { cniCalls } from './cni.fuzz.ts'
 import { continueTokens } from './continue-tokens.fuzz.ts'
 import { conversions } from './conversions.fuzz.ts'
 import { expressions } from './expressions.fuzz.ts'
@@ -46,6 +47,7 @@ const all = [
   networkConfigs,
   networkSelections,
   podNetworks,
+  cniCalls,
   vmObjects,
   launcherPods,
   hostileTexts,
