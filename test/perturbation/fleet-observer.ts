@@ -2,13 +2,24 @@
 // code that wrote it: what a pod of virt-handler was given, and what KubeVirt names, is there; no two nodes have one address; and the
 // setting says that it is configured only of a network that every node has.
 
-import { networkStatus } from './fleet-people.ts'
 import type { Condition, Stored } from './observer.ts'
 
 export const fleetHome = 'harvester-system'
 
 interface KubeVirtObject extends Stored {
   readonly spec?: Stored['spec'] & { readonly configuration?: { readonly migrations?: { readonly network?: string } } }
+}
+
+interface NetworkStatus {
+  /** Without the namespace. */
+  readonly name: string
+  readonly ips: readonly string[]
+}
+
+export function networkStatus({ metadata }: Stored): NetworkStatus | undefined {
+  const text = metadata.annotations?.['k8s.v1.cni.cncf.io/network-status'] ?? '[]'
+  const [own] = JSON.parse(text) as NetworkStatus[]
+  return own && { name: own.name.split('/')[1] ?? '', ips: own.ips }
 }
 
 export class FleetObserver {

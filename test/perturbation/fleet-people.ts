@@ -2,7 +2,7 @@
 // itself: whenever the KubeVirt object names another network it replaces the pods of virt-handler, one by one, and says when it is done.
 
 import type { People } from '../scenarios/scenario.ts'
-import { fleetHome } from './fleet-observer.ts'
+import { fleetHome, networkStatus } from './fleet-observer.ts'
 import type { Ways } from './machine-people.ts'
 import type { Stored } from './observer.ts'
 import type { PerturbedWorld } from './world.ts'
@@ -16,18 +16,6 @@ const kubeVirtPath = `/apis/kubevirt.io/v1/namespaces/${fleetHome}/kubevirts/kub
 const settingPath = '/apis/harvesterhci.io/v1beta1/settings'
 const podsPath = `/api/v1/namespaces/${fleetHome}/pods`
 const setting = 'vm-migration-network'
-
-interface NetworkStatus {
-  /** Without the namespace. */
-  readonly name: string
-  readonly ips: readonly string[]
-}
-
-export function networkStatus({ metadata }: Stored): NetworkStatus | undefined {
-  const text = metadata.annotations?.['k8s.v1.cni.cncf.io/network-status'] ?? '[]'
-  const [own] = JSON.parse(text) as NetworkStatus[]
-  return own && { name: own.name.split('/')[1] ?? '', ips: own.ips }
-}
 
 export function fleetPeopleOf(world: PerturbedWorld, { create, send, wait }: Ways): FleetPeople {
   const { fleet, machines, holds } = world.observer
