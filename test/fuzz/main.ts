@@ -11,6 +11,7 @@ import { expressions } from './expressions.fuzz.ts'
 import { headers } from './headers.fuzz.ts'
 import { hostileTexts } from './hostile-texts.fuzz.ts'
 import { installConfigs, kernelArguments } from './install-configs.fuzz.ts'
+import { migrationValues } from './migration-values.fuzz.ts'
 import { networkConfigs, networkSelections, podNetworks } from './networks.fuzz.ts'
 import { jsonPatches, mergePatches } from './patches.fuzz.ts'
 import { urlPaths } from './paths.fuzz.ts'
@@ -34,6 +35,7 @@ const all = [
   mergePatches,
   labelSelectors,
   fieldSelectors,
+  migrationValues,
   revisions,
   continueTokens,
   urlPaths,
