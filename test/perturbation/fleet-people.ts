@@ -24,14 +24,17 @@ export function fleetPeopleOf(world: PerturbedWorld, { create, send, wait }: Way
   // --- the operator ---
 
   let isRolling = false
+  /** Something changed since it last looked. */
+  let isWoken = false
   const roll = async (): Promise<void> => {
+    isWoken = true
     if (isRolling) return
     isRolling = true
-    try {
-      for (let isMore = true; isMore; ) isMore = await rollOne()
-    } finally {
-      isRolling = false
+    while (isWoken) {
+      isWoken = false
+      while (await rollOne());
     }
+    isRolling = false
   }
 
   /** One thing; answers whether there may be more. */
