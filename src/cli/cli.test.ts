@@ -108,6 +108,10 @@ describe('the command line', () => {
       ['--namespace', '--kubeconfig', '--context', '--wait'],
     ],
     [
+      ['migration-network', 'plan', '--help'],
+      ['--cluster-network', '--bridge', '--exclude', 'Examples:'],
+    ],
+    [
       ['vsphere', 'manifests', '--help'],
       ['--infra-id', '--with-pools', 'Examples:'],
     ],
@@ -148,6 +152,19 @@ describe('the command line', () => {
     expect(rows.toSorted()).toEqual([...new Set(flags)].filter(flag => flag !== '--help').toSorted())
   })
 
+  test('has a page that names every flag of migration-network, and no other', async () => {
+    const helps = []
+    for (const name of ['plan', 'set', 'status', 'reset']) {
+      helps.push((await answer('migration-network', name, '--help')).text)
+    }
+    const page = readFileSync(fileURLToPath(new URL('../../docs/reference/command-line.md', import.meta.url)), 'utf8')
+    const [, section = ''] = page.split(/^## `mooring migration-network`/m)
+    const [about = ''] = section.split(/^## /m)
+    const rows = [...about.matchAll(/^\| `(?:-\w`, `)?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
+    const flags = [...helps.join('\n').matchAll(/^ {2}(?:-\w, )?(--[\w-]+)/gm)].map(([, flag = '']) => flag)
+    expect(rows.toSorted()).toEqual([...new Set(flags)].filter(flag => flag !== '--help').toSorted())
+  })
+
   test.each([
     [['up', '--listen', 'nonsense'], '--listen is "nonsense", which is not HOST:PORT'],
     [['up', '--listen', '127.0.0.1:99999'], 'which is not HOST:PORT'],
@@ -167,6 +184,9 @@ describe('the command line', () => {
     [['vsphere', 'validate'], 'missing required argument'],
     [['vsphere', 'manifests', 'install-config.yaml'], 'needs --out or --dry-run'],
     [['vsphere', 'preflight', '--scale', 'workers-0'], '--scale is "workers-0", which is not SET=N'],
+    [['migration-network', 'status', '-o', 'xml'], '--output does not know "xml"'],
+    [['migration-network', 'set'], 'no network is named'],
+    [['migration-network', 'plan', '--bridge', 'br0', '--vlan', 'x'], '--vlan is "x"'],
     [['vsphere', 'audit', '-o', 'xml'], '--output does not know "xml"'],
     [['definitions'], 'missing required argument'],
     [['definitions', 'capi'], 'there is nothing to print for capi'],

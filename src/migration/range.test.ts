@@ -1,7 +1,10 @@
 // The addresses of a migration network: texts judged in the words of Harvester, and how many are left to give out.
 
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { orThrow } from '../../test/harness/or-throw.ts'
 import type { AddressTexts } from '../api/migration-network.ts'
+import { overlapsCIDR, parseCIDR } from '../ip/cidr.ts'
 import { sizeOf } from '../ip/range-set.ts'
 import { pointerTo } from './problem.ts'
 import { countUsable, endsOf, gives, type RangeRules, readRanges, usableOf } from './range.ts'
@@ -86,6 +89,17 @@ describe('an exclusion is refused', () => {
     ],
   ])('%s', (_, exclude, problems) => {
     expect(problemsOf({ range, exclude })).toEqual(problems)
+  })
+
+  test('wherever it lies in the list, wide or narrow, as comparing each with each finds them', () => {
+    const cidr = fc.tuple(fc.nat(63), fc.integer({ min: 28, max: 32 })).map(([at, bits]) => `10.0.0.${at}/${bits}`)
+    fc.assert(
+      fc.property(fc.array(cidr, { maxLength: 6 }), exclude => {
+        const read = exclude.map(text => orThrow(parseCIDR(text)))
+        const isFound = read.some((one, i) => read.some((other, j) => j < i && overlapsCIDR(one, other)))
+        expect(problemsOf({ range, exclude }).length > 0).toBe(isFound)
+      }),
+    )
   })
 
   test('with all others that are wrong, and with the range', () => {

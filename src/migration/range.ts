@@ -99,18 +99,32 @@ function readV4({ range: text, exclude }: AddressTexts, problems: Problem[]): Mi
   const before = problems.length
   const subnet = readSubnetV4(text, problems)
   const read = exclude.map((one, i) => readExclude(one, ['exclude', i], subnet, problems))
-  for (const [i, one] of read.entries()) {
-    if (one === undefined) continue
-    const previous = read.findIndex((other, j) => j < i && other !== undefined && overlapsCIDR(one, other))
-    if (previous === -1) continue
-    const message = `exclude ranges have overlapping subnets ${exclude[i]} ${exclude[previous]}`
-    const other = read[previous]
-    const isInside = other !== undefined && containsCIDR(other, one)
+  for (const { i, other } of overlapsIn(read)) {
+    const message = `exclude ranges have overlapping subnets ${exclude[i]} ${exclude[other]}`
+    const [one, wide] = [read[i], read[other]]
+    const isInside = one !== undefined && wide !== undefined && containsCIDR(wide, one)
     const fix = isInside ? 'remove it: the other one has all of it' : 'remove the other one: this one has all of it'
     problems.push(problem(['exclude', i], exclude[i], message, fix))
   }
   if (subnet === undefined || problems.length > before) return undefined
   return { subnet, window: undefined, exclude: read.flatMap(one => one ?? []).sort(byAddress) }
+}
+
+/**
+ * Of each that overlaps one further up in the list, the two positions. Of two CIDRs that overlap one has all of the other: so in the order
+ * of their addresses, the wider first, it is enough to look back at the last one that lies in no other.
+ */
+function overlapsIn(cidrs: readonly (CIDR | undefined)[]): { readonly i: number; readonly other: number }[] {
+  const sorted = cidrs
+    .flatMap((cidr, at) => (cidr === undefined ? [] : [{ cidr, at }]))
+    .sort((a, b) => a.cidr.ip.family - b.cidr.ip.family || byAddress(a.cidr, b.cidr) || a.at - b.at)
+  const overlaps: { readonly i: number; readonly other: number }[] = []
+  let outer = sorted[0]
+  for (const one of sorted.slice(1)) {
+    if (outer === undefined || !overlapsCIDR(outer.cidr, one.cidr)) outer = one
+    else overlaps.push({ i: Math.max(one.at, outer.at), other: Math.min(one.at, outer.at) })
+  }
+  return overlaps.sort((a, b) => a.i - b.i)
 }
 
 function readSubnetV4(text: string, problems: Problem[]): CIDR | undefined {

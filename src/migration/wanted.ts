@@ -136,7 +136,7 @@ export function readMigrationNetwork(network: MigrationNetwork): Exclude<ReadWan
     ...addressTextsOf(read.ranges),
     ipam,
     kubevirt,
-    nodeSelector: Object.fromEntries(Object.entries(nodeSelector).sort()),
+    nodeSelector: Object.fromEntries(Object.entries(nodeSelector).sort(([a], [b]) => (a < b ? -1 : 1))),
   })
   return { wanted: { wire, ipam, ranges: read.ranges, kubevirt, nodeSelector, canonical, hash: hashOf(canonical) } }
 }

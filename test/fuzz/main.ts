@@ -12,6 +12,7 @@ import { expressions } from './expressions.fuzz.ts'
 import { headers } from './headers.fuzz.ts'
 import { hostileTexts } from './hostile-texts.fuzz.ts'
 import { installConfigs, kernelArguments } from './install-configs.fuzz.ts'
+import { migrationValues } from './migration-values.fuzz.ts'
 import { networkConfigs, networkSelections, podNetworks } from './networks.fuzz.ts'
 import { jsonPatches, mergePatches } from './patches.fuzz.ts'
 import { urlPaths } from './paths.fuzz.ts'
@@ -35,6 +36,7 @@ const all = [
   mergePatches,
   labelSelectors,
   fieldSelectors,
+  migrationValues,
   revisions,
   continueTokens,
   urlPaths,

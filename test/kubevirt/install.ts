@@ -76,8 +76,16 @@ async function describeInstallation(client: Client, authority: string): Promise<
       spec: { configuration },
     },
   )
-  const status = { phase: 'Deployed', defaultArchitecture: 'amd64' }
+  await sayReady(client)
+}
+
+/** What the operator says when all components run as the KubeVirt object has it now. */
+export async function sayReady(client: Client): Promise<void> {
   const path = `/apis/kubevirt.io/v1/namespaces/${kubevirtNamespace}/kubevirts/kubevirt`
+  const { metadata } = must(await client.get(path))
+  const conditions = [{ type: 'Available', status: 'True', reason: 'AllComponentsReady' }]
+  const observedGeneration = metadata.generation
+  const status = { phase: 'Deployed', defaultArchitecture: 'amd64', conditions, observedGeneration }
   must(await client.merge(`${path}/status`, { status }))
 }
 

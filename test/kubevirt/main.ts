@@ -17,6 +17,7 @@ import { checkImports } from './imports.ts'
 import { checkInterfaces } from './interfaces.ts'
 import { checkLifecycle } from './lifecycle.ts'
 import { checkMigration } from './migration.ts'
+import { checkNetwork } from './network.ts'
 import { type ServerKind, serverKinds, startWorld } from './world.ts'
 
 const chapters: Readonly<Record<string, readonly [string, (sentences: Sentences, client: Client) => Promise<void>]>> = {
@@ -26,6 +27,7 @@ const chapters: Readonly<Record<string, readonly [string, (sentences: Sentences,
   deletion: ['a virtual machine is deleted', checkDeletion],
   imports: ['a virtual machine moves in', checkImports],
   eviction: ['a node is drained, a namespace deleted', checkEviction],
+  network: ['virtual machines migrate over a network of their own', checkNetwork],
 }
 
 const { values } = parseArgs({

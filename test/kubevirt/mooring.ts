@@ -22,7 +22,7 @@ import { kubeconfigOf } from './identity.ts'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
-const installation: InstallOptions = { ...plainInstall, on: ['vm', 'import'] }
+const installation: InstallOptions = { ...plainInstall, on: ['vm', 'import', 'migration'] }
 
 export async function startMooring(place: Place, processes: Processes): Promise<Running> {
   const { client, dir, name } = place

@@ -25,7 +25,7 @@ export async function startWorld({ name, dir, version, server }: WorldOptions, p
   // `up` brings its desks and the nodes with it; the VM controller is KubeVirt's.
   const started =
     server === 'embedded'
-      ? await startEmbedded({ dir: own, args: ['--desks=vm,import', '--playground=node'] })
+      ? await startEmbedded({ dir: own, args: ['--desks=vm,import,migration', '--playground=node'] })
       : await startCluster({ dir: own })
   processes.keep(() => started.stop())
   const { kubeconfig } = started

@@ -18,6 +18,7 @@ const timesAndVersions = new Set([
   'creationTimestamp',
   'deletionTimestamp',
   'lastTransitionTime',
+  'lastUpdateTime',
   'managedFields',
   'since',
   'heldSince',
@@ -47,6 +48,10 @@ export function endStateOf(observer: Observer, interchangeable: readonly string[
     lines.push(called(`${kind} ${metadata.name} shows ${metadata.annotations?.['mooring.dev/network-interfaces']}`))
   }
   for (const object of observer.pools.values()) lines.push(tell(object))
+  const { fleet } = observer
+  for (const object of fleet.settings.values())
+    lines.push(tell({ ...object, metadata: { ...object.metadata, generation: 0 } as Stored['metadata'] }))
+  if (fleet.kubeVirts.size > 0) lines.push(`KubeVirt migrates over ${fleet.network || 'the management network'}`)
   for (const object of observer.namespaces.values()) lines.push(`Namespace ${keyOf(object)}`)
   return lines.toSorted()
 }
@@ -119,10 +124,13 @@ export function leftovers(observer: Observer): string[] {
   }
   for (const [name, { metadata, spec, status }] of [...holds, ...macHolds]) {
     const ofKind = { Berth: berths, IPAMClaim: machines.claims }[spec?.claimRef?.kind ?? ''] ?? claims
-    const claim = ofKind.get(`${spec?.claimRef?.namespace}/${spec?.claimRef?.name}`)
+    const ofNode = spec?.claimRef?.kind === 'Node' ? observer.fleet.nodes.get(spec.claimRef.name ?? '') : undefined
+    const claim = ofNode ?? ofKind.get(`${spec?.claimRef?.namespace}/${spec?.claimRef?.name}`)
     const isOf = claim !== undefined && claim.metadata.uid === spec?.claimRef?.uid
     if (status?.state === 'quarantined') found.push(`hold ${name} is quarantined for ever`)
     else if (!isOf) found.push(`hold ${name} has no claim`)
+    // The hold itself is the choice of a node.
+    else if (ofNode !== undefined) continue
     else if (chosenFor(claim, spec?.claimRef?.part) !== (spec?.address ?? spec?.mac) && !isTold(spec?.mac, observer))
       found.push(`hold ${name} is not what its claim chose`)
     if (metadata.labels?.['mooring.dev/claim-uid'] !== spec?.claimRef?.uid)

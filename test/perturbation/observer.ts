@@ -2,6 +2,7 @@
 // them, and reports at every revision what may never be true. One address, one living holder; a choice is for life; an address
 // that is released is given to no other claim too early.
 
+import { FleetObserver } from './fleet-observer.ts'
 import { MachineObserver } from './machine-observer.ts'
 import { OrderObserver } from './order-observer.ts'
 import type { Seen } from './server.ts'
@@ -116,6 +117,8 @@ export class Observer {
   )
   /** Machines of OpenShift. */
   readonly orders: OrderObserver
+  /** What migrates over which network. */
+  readonly fleet = new FleetObserver(violation => this.#say(violation), this.machines.attachments, this.machines.pods)
   readonly #choices = new Map<string, string>()
   /** Uids of holds that a living claim's choice rested on. What a pass took and gave back at once is none. */
   readonly #used = new Set<string>()
@@ -144,6 +147,7 @@ export class Observer {
     if (kept === this.reports) this.#seeReport(isGone ? undefined : object, before)
     if (kept === this.claims) this.#seeClaim(isGone ? undefined : object, before)
     if (kept === this.berths) this.#seeBerth(isGone ? undefined : object, before)
+    if (kept === this.fleet.settings && !isGone) this.fleet.seeSetting(revision)
     if (isGone) this.machines.seeGone(object)
     else this.machines.seeWritten(object, before)
     if (kept !== this.namespaces && kept !== this.pools) this.#seeWhole(revision)
@@ -162,6 +166,7 @@ export class Observer {
     if (kind === 'ToyNetwork') return this.networks
     if (kind === 'Namespace') return this.namespaces
     if (kind === 'Machine') return this.orders.machines
+    if (this.fleet.keptOf(kind) !== undefined) return this.fleet.keptOf(kind)
     return this.machines.keptOf(kind) ?? (kind.endsWith('Pool') ? this.pools : undefined)
   }
 
@@ -196,6 +201,7 @@ export class Observer {
     this.#seeReports(revision)
     this.#seeBerths(revision, bound)
     this.orders.see(revision)
+    this.fleet.see(revision)
     this.machines.see(revision, ({ metadata }) => this.#used.add(metadata.uid))
   }
 

@@ -1,6 +1,7 @@
 // People in a perturbed world: they use the API itself, and wait for what they expect, some of them not for ever.
 
 import type { BerthWish, ClaimWish, Kind, People, PoolWish } from '../scenarios/scenario.ts'
+import { fleetPeopleOf } from './fleet-people.ts'
 import { machinePeopleOf } from './machine-people.ts'
 import { choiceOf, isBound, readyOf } from './observer.ts'
 import { orderPeopleOf } from './order-people.ts'
@@ -60,6 +61,7 @@ export function peopleOf(world: PerturbedWorld, patienceMs = reasonableMs): Peop
   return {
     ...machinePeopleOf(world, { create, send, wait }),
     ...orderPeopleOf(world, { create, send, wait }),
+    ...fleetPeopleOf(world, { create, send, wait }),
     async makePool({ kind = 'AddressPool', namespace = 'default', name = 'pool', addresses, more }: PoolWish) {
       const [group, version, plural] = poolPaths[kind].split('/')
       const isWide = kind === 'ClusterAddressPool' || kind === 'GlobalInClusterIPPool'

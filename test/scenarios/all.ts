@@ -4,6 +4,7 @@ import { toyScenarios } from '../toy-desk/scenarios.ts'
 import { claimScenarios } from './claims.ts'
 import { importScenarios } from './imports.ts'
 import { machineScenarios } from './machines.ts'
+import { migrationScenarios } from './migrations.ts'
 import { orderScenarios } from './orders.ts'
 import { poolScenarios } from './pools.ts'
 import type { Scenario } from './scenario.ts'
@@ -14,5 +15,6 @@ export const scenarios: readonly Scenario[] = [
   ...machineScenarios,
   ...importScenarios,
   ...orderScenarios,
+  ...migrationScenarios,
   ...toyScenarios,
 ]

@@ -113,6 +113,16 @@ export interface People {
   /** Until so many virtual machines run, and the set has no more Machines. */
   untilScaled(name: string, replicas: number): Promise<void>
 
+  /** Nodes with virt-handler, KubeVirt, whose operator rolls its pods by itself, and the setting of Harvester. */
+  makeFleet(...nodes: readonly string[]): Promise<void>
+  addNode(name: string): Promise<void>
+  /** What the setting asks for; undefined for the management network. */
+  setMigrationNetwork(value: object | undefined): Promise<void>
+  /** A user takes the network out of the KubeVirt object. */
+  spoilMigrationNetwork(): Promise<void>
+  /** Until every node migrates over this VLAN, or over the management network, and nothing else is left. */
+  untilConfigured(vlan: number | undefined): Promise<void>
+
   /** A NetworkAttachmentDefinition of a layer2 network of that name, which keeps addresses. */
   makeAttachment(name: string, config: object): Promise<void>
   /** A ClusterUserDefinedNetwork for every namespace: of layer2, secondary, which keeps addresses. */

@@ -8,6 +8,8 @@
 import type { ConditionFact } from '../../api/condition.ts'
 import { isApiError } from '../../kube/api-error.ts'
 import { isDeleting } from '../../kube/finalizers.ts'
+import { refOf } from '../../kube/object.ts'
+import { refresh } from '../../kube/refresh.ts'
 import { configuredCondition, settingName } from '../../migration/names.ts'
 import { defaultHash } from '../../migration/wanted.ts'
 import { done, type PassResult, requeue, requeueAfter } from '../../runtime/reconciler.ts'
@@ -39,6 +41,7 @@ export async function reconcileNetwork(world: MigrationWorld): Promise<PassResul
   }
   const seen = await observeAll(order, world)
   const plan = await planFor(order, seen, world)
+  if (plan === 'outdated') return requeue()
   if (plan.step !== undefined) {
     await carryOut(plan.step, order, plan.memory, world)
     return requeue()
@@ -65,11 +68,15 @@ async function observeAll(order: Order, world: MigrationWorld): Promise<Seen> {
 }
 
 /** What takes away, or tells KubeVirt to restart, is decided on what the API server has now. */
-async function planFor(order: Order, seen: Seen, world: MigrationWorld): Promise<Plan> {
+async function planFor(order: Order, seen: Seen, world: MigrationWorld): Promise<Plan | 'outdated'> {
   const plan = decide(seen)
   const { step, memory } = plan
   const isFinal = step?.kind === 'remove' || step?.kind === 'switch' || memory.done !== seen.memory.done
   if (!isFinal || isSaid(memory, seen.memory)) return plan
+  const { kind, object } = order
+  const cache = kind === migrationNetworks ? world.caches.migrationNetworks : world.caches.settings
+  const live = await refresh(world.client, kind, cache, refOf(object))
+  if (live?.metadata.resourceVersion !== object.metadata.resourceVersion) return 'outdated'
   const again = await askAgain(order, world)
   return decide({ ...again, made: [...again.made, ...(await unlabelledOf(again, world))] })
 }

@@ -4,14 +4,15 @@ import type { ClusterFacts } from '../../../migration/check.ts'
 import { readCluster } from '../../../migration/cluster.ts'
 import type { MigrationFacts } from '../facts.ts'
 
-export function clusterFactsOf({ caches, kubeVirt, spaces }: MigrationFacts): ClusterFacts {
+export function clusterFactsOf(facts: MigrationFacts): ClusterFacts {
+  const { caches } = facts
   return readCluster({
     nodes: caches.nodes.values(),
     clusterNetworks: caches.clusterNetworks.values(),
     vlanConfigs: caches.vlanConfigs.values(),
     vlanStatuses: caches.vlanStatuses.values(),
     settings: caches.settings.values(),
-    kubeVirt: kubeVirt()?.object,
-    spaces: spaces(),
+    kubeVirt: facts.kubeVirt()?.object,
+    spaces: facts.spaces(),
   })
 }
