@@ -4,6 +4,7 @@ import { definitionKind } from '../../scripts/real/kinds.ts'
 import { claims, clusters, reports } from '../../src/controllers/capi/kinds.ts'
 import { userDefinedNetworks } from '../../src/controllers/import/kinds.ts'
 import { machines } from '../../src/controllers/machine/kinds.ts'
+import { nodes } from '../../src/controllers/machine/vm/drain.ts'
 import {
   attachments,
   clusterUserDefinedNetworks,
@@ -47,6 +48,14 @@ const machineKind = (kind: string, version: string) =>
     namespaced: true,
   })
 
+const budgets = defineKind<KubeObject>({
+  group: 'policy',
+  versions: ['v1'],
+  plural: 'poddisruptionbudgets',
+  kind: 'PodDisruptionBudget',
+  namespaced: true,
+})
+
 const ofOffice = [
   holds,
   macHolds,
@@ -69,6 +78,8 @@ const known: readonly Kind[] = [
   virtualMachines,
   virtualMachineInstances,
   pods,
+  nodes,
+  budgets,
   machines,
   machineKind('MachineSet', 'v1beta1'),
   machineKind('ControlPlaneMachineSet', 'v1'),
