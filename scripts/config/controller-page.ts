@@ -1,7 +1,7 @@
 // The parts of docs/reference/controller.md that are made from the table of desks: which desks there are, and what the controller
 // may do: a table for the office, for each desk, for the election and for the diagnostics.
 
-import { permissionSets } from '../../src/cli/permissions.ts'
+import { machinesSet, permissionSets } from '../../src/cli/permissions.ts'
 import type { Permission, PermissionScope } from '../../src/controllers/component.ts'
 import type { Desk } from '../../src/controllers/desk.ts'
 import { officeComponent } from '../../src/controllers/office/component.ts'
@@ -31,14 +31,17 @@ function toDeskTable(desks: readonly Desk[]): string {
 function toSections(desks: readonly Desk[]): string {
   const on = desks.map(({ name }) => name)
   const about = new Map([officeComponent, ...desks].map(component => [component.name, component.about]))
-  return permissionSets(desks, on)
-    .map(({ name, permissions }) => {
-      const title = on.includes(name) ? `The desk ${name}` : `The ${name}`
-      const sentence = about.has(name) ? `${title}: ${about.get(name)}.` : `${title}.`
-      return `${sentence}\n\n${toTable([head, ...permissions.map(toRow)])}`
-    })
-    .join('\n')
+  const sections = permissionSets(desks, on).map(({ name, permissions }) => {
+    const title = on.includes(name) ? `The desk ${name}` : `The ${name}`
+    const sentence = about.has(name) ? `${title}: ${about.get(name)}.` : `${title}.`
+    return toSection(sentence, permissions)
+  })
+  const full = toSection('The desk machine with `--machine-mode=full`, besides.', machinesSet.permissions)
+  return [...sections, full].join('\n')
 }
+
+const toSection = (sentence: string, permissions: readonly Permission[]): string =>
+  `${sentence}\n\n${toTable([head, ...permissions.map(toRow)])}`
 
 const head = ['resource', 'group', 'verbs', 'where', 'without it', 'needed']
 
@@ -46,6 +49,7 @@ const places: Readonly<Record<PermissionScope, string>> = {
   cluster: 'cluster',
   watched: 'where claims are',
   own: 'own namespace',
+  machines: 'where Machines are',
 }
 
 function toRow({ resources, group, verbs, scope, names, without, isNeeded, isForSeeing }: Permission): string[] {

@@ -8,7 +8,7 @@ import {
   type WebhookAddress,
 } from '../../src/admission/registration.ts'
 import { definitionsOf, needsConversion, withConversion } from '../../src/cli/definitions.ts'
-import { permissionSets } from '../../src/cli/permissions.ts'
+import { machinesSet, permissionSets } from '../../src/cli/permissions.ts'
 import { toClusterRoles } from '../../src/cli/user-roles.ts'
 import { componentsOf } from '../../src/controllers/assemble.ts'
 import type { PermissionScope } from '../../src/controllers/component.ts'
@@ -131,6 +131,28 @@ export function toRBAC(options: InstallOptions): Manifest[] {
       metadata: named(options, 'metrics-reader'),
       rules: metricsReaderRules,
     },
+  ]
+}
+
+/** Besides, for a controller that makes virtual machines: in the namespace of Machines, and where it is without one. */
+export function toMachinesRBAC(options: InstallOptions, namespace: string): Manifest[] {
+  const name = 'machines'
+  const rules = (scopes: readonly PermissionScope[]) => rulesOf([machinesSet], scopes)
+  return [
+    {
+      apiVersion: rbacVersion,
+      kind: 'ClusterRole',
+      metadata: named(options, name),
+      rules: rules(['cluster', 'watched']),
+    },
+    binding(options, 'ClusterRole', name, undefined),
+    {
+      apiVersion: rbacVersion,
+      kind: 'Role',
+      metadata: { ...named(options, name), namespace },
+      rules: rules(['machines']),
+    },
+    binding(options, 'Role', name, namespace),
   ]
 }
 
@@ -485,6 +507,11 @@ export function toFiles(options: InstallOptions): ManifestFile[] {
       toRBAC(oneNamespace),
     ],
     [
+      'rbac/machines.yaml',
+      'Besides role.yaml, for a controller with --machine-mode=full, which reads Secrets: put each namespace of your Machines in place of "openshift-machine-api".',
+      toMachinesRBAC(options, 'openshift-machine-api'),
+    ],
+    [
       'rbac/users.yaml',
       'Roles for users. view, edit and admin of Kubernetes include the first three. What each may do: docs/reference/roles.md.',
       toUserRoles(options),
@@ -514,7 +541,8 @@ export function toFiles(options: InstallOptions): ManifestFile[] {
 
 /** One document each. Every rule of a role has a line for each part of the controller that needs it, and what for. */
 export function toYAML(objects: readonly Manifest[], { desks, on }: WhichDesks = plainInstall): string {
-  const reasons = new RuleReasons([...permissionSets(desks, on), { name: 'node', permissions: nodePermissions }])
+  const nodeSet = { name: 'node', permissions: nodePermissions }
+  const reasons = new RuleReasons([...permissionSets(desks, on), machinesSet, nodeSet])
   const toText = (object: Manifest) => (isRole(object) ? explained(object, reasons) : stringify(object, yamlStyle))
   return objects.map(object => `---\n${toText(object)}`).join('')
 }

@@ -6,7 +6,7 @@ import { join, relative } from 'node:path'
 import { parseDocument } from 'yaml'
 import { toMutatingConfiguration, toValidatingConfiguration } from '../../src/admission/registration.ts'
 import { deskNames } from '../../src/cli/desks.ts'
-import { type PermissionSet, permissionSets } from '../../src/cli/permissions.ts'
+import { machinesSet, type PermissionSet, permissionSets } from '../../src/cli/permissions.ts'
 import { userRoles } from '../../src/cli/user-roles.ts'
 import type { Component, Permission } from '../../src/controllers/component.ts'
 import { desks } from '../../src/controllers/desks.ts'
@@ -98,6 +98,7 @@ function permissions(): Manifest {
   return {
     office: ofPart(officeComponent.name),
     desks: Object.fromEntries(deskNames.map(name => [name, ofDesk(name)])),
+    machines: rulesByScope(machinesSet),
     election: ofPart('election'),
     diagnostics: ofPart('diagnostics'),
     registration: ofPart('registration'),
@@ -122,6 +123,7 @@ function rulesByScope(set: PermissionSet) {
     cluster: rulesOf([set], ['cluster']),
     watched: rulesOf([set], ['watched']),
     own: rulesOf([set], ['own']),
+    machines: rulesOf([set], ['machines']),
   }
 }
 

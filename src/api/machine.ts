@@ -43,8 +43,10 @@ export interface Machine {
   readonly addresses: readonly MachineAddress[]
   /** The Node that runs on it; empty while there is none. */
   readonly nodeName: string
-  /** Names of lifecycle hooks: while there is one, others are not done with the Machine, and it is not taken down. */
-  readonly hooks: readonly string[]
+  /** Names of lifecycle hooks: others are not done with the Machine. While there is one, its Node is not drained. */
+  readonly preDrainHooks: readonly string[]
+  /** The same, after it was drained: its virtual machine is not taken down. */
+  readonly preTerminateHooks: readonly string[]
   readonly isDeleting: boolean
 }
 
@@ -92,7 +94,8 @@ export function parseMachine(object: unknown, readMetadata = metadataOf): Parsed
       address: textOf(one, 'address') ?? '',
     })),
     nodeName: textOf(childOf(status, 'nodeRef'), 'name') ?? '',
-    hooks: hooksOf(childOf(spec, 'lifecycleHooks')),
+    preDrainHooks: hooksOf(spec, 'preDrain'),
+    preTerminateHooks: hooksOf(spec, 'preTerminate'),
     isDeleting: isDeleting(metadata),
   }
   return faults.length > 0 ? malformedBy(faults) : machine
@@ -117,8 +120,8 @@ function providerStatusOf(status: Shape): MachineProviderStatus {
   }
 }
 
-const hooksOf = (hooks: Shape): readonly string[] =>
-  ['preDrain', 'preTerminate'].flatMap(list => shapesOf(hooks, list).map(hook => textOf(hook, 'name') ?? ''))
+const hooksOf = (spec: Shape, list: string): readonly string[] =>
+  shapesOf(childOf(spec, 'lifecycleHooks'), list).map(hook => textOf(hook, 'name') ?? '')
 
 function knownConditionsOf({ value }: Shape): readonly Condition[] {
   const faults: string[] = []

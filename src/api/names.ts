@@ -42,6 +42,9 @@ export const machineFinalizer = 'machine.machine.openshift.io'
 
 // --- annotations ---
 
+/** On a Machine, by whichever value: its Node is not drained before its virtual machine is taken down. */
+export const excludeNodeDrainingAnnotation = 'machine.openshift.io/exclude-node-draining'
+
 /** On a Machine, by a user: when its set has too many, it goes first. Both spellings are in use. */
 export const deleteMachineAnnotations: readonly string[] = [
   'machine.openshift.io/delete-machine',

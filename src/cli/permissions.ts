@@ -4,6 +4,7 @@
 
 import { type Component, type Permission, permission } from '../controllers/component.ts'
 import type { Desk } from '../controllers/desk.ts'
+import { fullMachinePermissions } from '../controllers/machine/permissions.ts'
 import { officeComponent } from '../controllers/office/component.ts'
 import { leases } from '../kube/lease.ts'
 import { mutatingConfigurations, policies, policyBindings, validatingConfigurations } from './webhook-configurations.ts'
@@ -43,6 +44,9 @@ export interface PermissionSet {
   readonly name: string
   readonly permissions: readonly Permission[]
 }
+
+/** What the controller may do besides with `--machine-mode=full`. */
+export const machinesSet: PermissionSet = { name: 'machine', permissions: fullMachinePermissions }
 
 /** Of a desk that is off only what it takes to see: the ledger counts what every installed kind shows. */
 export function permissionSets(desks: readonly Desk[], on: readonly string[]): PermissionSet[] {
@@ -85,14 +89,17 @@ export interface PermissionsInUse {
 
 export function singlePermissions(inUse: PermissionsInUse): SinglePermission[] {
   const { sets, watchedNamespace, ownNamespace, isElecting, isDiagnosing, isAnswering } = inUse
-  const namespaceOf = { cluster: '', watched: watchedNamespace, own: ownNamespace }
+  // Of those namespaces the controller learns with the first Machine in them, which then says what is missing.
+  const namespaceOf = { cluster: '', watched: watchedNamespace, own: ownNamespace, machines: undefined }
   const isUsed = ({ name }: PermissionSet): boolean =>
     (name !== 'election' || isElecting) &&
     (name !== 'diagnostics' || isDiagnosing) &&
     (name !== 'registration' || isAnswering)
   return sets.filter(isUsed).flatMap(({ name: of, permissions }) =>
-    permissions.flatMap(({ group, resources, verbs, names, scope, without, isNeeded }) =>
-      resources.flatMap(resource => {
+    permissions.flatMap(({ group, resources, verbs, names, scope, without, isNeeded }) => {
+      const namespace = namespaceOf[scope]
+      if (namespace === undefined) return []
+      return resources.flatMap(resource => {
         const [plural = '', subresource] = resource.split('/')
         return verbs.map(verb => ({
           of,
@@ -101,12 +108,12 @@ export function singlePermissions(inUse: PermissionsInUse): SinglePermission[] {
           resource: plural,
           ...(subresource !== undefined && { subresource }),
           ...(names?.[0] !== undefined && { name: names[0] }),
-          namespace: namespaceOf[scope],
+          namespace,
           without,
           isNeeded,
         }))
-      }),
-    ),
+      })
+    }),
   )
 }
 

@@ -41,9 +41,10 @@ export interface UsedKind {
 
 /**
  * Where a permission is needed: `cluster` for kinds without namespaces, `watched` for kinds with them, in every namespace or
- * in the one of `--namespace`, `own` in the namespace of the controller itself.
+ * in the one of `--namespace`, `own` in the namespace of the controller itself, `machines` in those that an administrator names for
+ * Machines whose virtual machines Mooring makes.
  */
-export type PermissionScope = 'cluster' | 'watched' | 'own'
+export type PermissionScope = 'cluster' | 'watched' | 'own' | 'machines'
 
 export interface Permission {
   readonly group: string

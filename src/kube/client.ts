@@ -98,6 +98,8 @@ export interface Client {
   /** Server-side apply: `object` holds the fields that are ours and no others. */
   apply<T extends KubeObject>(kind: Kind<T>, ref: ObjectRef, object: object, options?: ApplyOptions): Promise<T>
   delete(kind: Kind, ref: ObjectRef, options?: DeleteOptions): Promise<DeleteResult>
+  /** A delete of a pod that asks its disruption budget first; one that says no is a refusal, `TooManyRequests`. */
+  evict(kind: Kind, ref: ObjectRef, options?: Pick<DeleteOptions, 'uid' | 'signal'>): Promise<void>
   /** Resolves when the server has accepted the watch. The stream ends in good order, or throws an `ApiError`. */
   watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions): Promise<AsyncIterableIterator<WatchEvent<T>>>
   /** The same client for one pass: its requests carry the id in a header, and are aborted by the signal. */
@@ -269,6 +271,16 @@ class PassClient implements Client {
       if (error instanceof ApiError && error.reason === 'NotFound') return 'absent'
       throw error
     }
+  }
+
+  async evict(kind: Kind, ref: ObjectRef, { uid, signal }: Pick<DeleteOptions, 'uid' | 'signal'> = {}): Promise<void> {
+    const body = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: ref,
+      ...(uid !== undefined && { deleteOptions: { preconditions: { uid } } }),
+    }
+    await this.#send({ method: 'POST', kind, ...ref, subresource: 'eviction', body, signal })
   }
 
   async watch<T extends KubeObject>(kind: Kind<T>, options: WatchOptions) {

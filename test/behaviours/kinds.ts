@@ -72,6 +72,14 @@ const machineKind = (kind: string, version: string) =>
     namespaced: true,
   })
 
+const budgets = defineKind<KubeObject>({
+  group: 'policy',
+  versions: ['v1'],
+  plural: 'poddisruptionbudgets',
+  kind: 'PodDisruptionBudget',
+  namespaced: true,
+})
+
 const ofOffice = [
   holds,
   macHolds,
@@ -95,6 +103,7 @@ const known: readonly Kind[] = [
   virtualMachineInstances,
   pods,
   nodes,
+  budgets,
   machines,
   machineKind('MachineSet', 'v1beta1'),
   machineKind('ControlPlaneMachineSet', 'v1'),

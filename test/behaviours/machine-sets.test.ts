@@ -150,6 +150,7 @@ describe('A ControlPlaneMachineSet', () => {
       networkName: 'lab',
       nameservers: ['192.168.101.2'],
     })
+    const before = new Set(first.map(({ metadata }) => metadata.uid))
     let fewest = 3
     let most = 0
     await world.patch(set, { spec: { template: template(two) } })
@@ -157,12 +158,11 @@ describe('A ControlPlaneMachineSet', () => {
       const running = vcenter.vms.filter(({ powerState }) => powerState === 'poweredOn').length
       fewest = Math.min(fewest, running)
       most = Math.max(most, (await world.list(machines)).length)
+      for (const { metadata } of await world.list(machines)) expect(before.has(metadata.uid)).toBe(false)
       expect((await world.get(set))?.status).toMatchObject({ replicas: 3, updatedReplicas: 3 })
       expect(vcenter.vms).toHaveLength(3)
     }, 400_000)
     expect([fewest, most]).toEqual([3, 4])
-    const before = new Set(first.map(({ metadata }) => metadata.uid))
-    for (const machine of await world.list(machines)) expect(before.has(machine.metadata.uid)).toBe(false)
     for (const { extraConfig } of vcenter.vms) expect(extraConfig.get(kargsKey)).toMatch(/^ip=192\.168\.102\./)
     await holdsBecome(world, one, 0)
     // One that a user deletes is replaced.

@@ -56,6 +56,19 @@ describe('A Machine whose virtual machine Mooring makes', () => {
     )
   })
 
+  test('is told the nameservers of its pool where its device names none, and those of the device where it does', async () => {
+    const site = await aSite()
+    const { world } = site
+    const pool = await world.create(aMachinePool({ nameservers: ['192.168.101.5', '192.168.101.6'] }))
+    const silent = await world.create(aVM([{ ...aDevice(pool), nameservers: [] }]))
+    const own = await world.create(aVM([aDevice(pool)]))
+    await runs(site, silent)
+    await runs(site, own)
+    const toldTo = (machine: Stored) => vmOf(site, machine)?.extraConfig.get(kargsKey)?.replace(/^ip=\S+ /, '')
+    expect(toldTo(silent)).toBe('nameserver=192.168.101.5 nameserver=192.168.101.6')
+    expect(toldTo(own)).toBe('nameserver=192.168.101.2')
+  })
+
   test('waits for its addresses without a word to the vCenter, is made once they are there, and gives them back once it is gone', async () => {
     const site = await aSite()
     const { world, vcenter } = site

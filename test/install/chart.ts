@@ -33,6 +33,11 @@ const choices: Readonly<Record<string, readonly string[]>> = {
   ],
   'no network policy': ['networkPolicy.enabled=false'],
   'one namespace, one replica, plain metrics': ['watchNamespace=team', 'replicas=1', 'metrics.secure=false'],
+  'virtual machines that Mooring makes': [
+    'machines.mode=full',
+    'machines.vcenters={vcenter.example}',
+    'machines.namespaces={default,kube-system}',
+  ],
   'no roles for users': ['userRoles.enabled=false'],
   'the definition of IPAMClaim': ['crds.ipamClaims=true'],
   'no definitions, no election': ['crds.install=false', 'leaderElection.enabled=false'],
@@ -44,6 +49,7 @@ const mistakes: readonly (readonly [value: string, named: string])[] = [
   ['replicas=-1', 'replicas'],
   ['desks={toString}', 'desks'],
   ['desks={}', 'desks'],
+  ['machines.mode=full', 'vcenters'],
   ['logLevel=loud', 'logLevel'],
   ['webhook.certificates.source=provided', 'secretName'],
   ['webhook.certificates.source=magic', 'source'],
@@ -113,6 +119,19 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
     const servers = ['10.0.0.4/32', '10.96.0.1/32'].map(cidr => ({ ipBlock: { cidr } }))
     expectSame('webhooks', servers, policy?.spec.ingress[0].from)
     expectSame('the way out', [servers, undefined], [policy?.spec.egress[0].to, policy?.spec.egress[1].to])
+  })
+
+  await it('where Mooring makes virtual machines, has the permissions of config/rbac/machines.yaml besides, and else none of them', async () => {
+    const isOf = ({ metadata }: Manifest) => metadata.name === 'mooring-machines'
+    const [sets] = [choices['virtual machines that Mooring makes'] ?? []]
+    const rendered = readObjects(await template([...sets.slice(0, 2), 'machines.namespaces={openshift-machine-api}']))
+    const expected = readObjects(readFileSync('config/rbac/machines.yaml', 'utf8'))
+    expectSame('kinds', expected.map(keyOf).sort(), rendered.filter(isOf).map(keyOf).sort())
+    for (const role of expected) {
+      const same = rendered.find(one => keyOf(one) === keyOf(role))
+      expectSame(`${keyOf(role)}: rules`, role.rules, same?.rules)
+    }
+    expectSame('by default', [], readObjects(await template([])).filter(isOf).map(keyOf))
   })
 
   await it('for one namespace, has the permissions of config/rbac/one-namespace.yaml', async () => {

@@ -46,7 +46,7 @@ function seeMachines(office: Office): DeskInView {
       openClaims(domain, world)
       if (mode === 'full') {
         const sessions = new Sessions(of => vcenters.connect({ ...of, clock, random }), clock)
-        openVMs(domain, { ...world, random, sessions, vcenters })
+        openVMs(domain, { ...world, random, sessions, vcenters, sources: office.sources })
         const sets = createSetCaches(office.isFrozen)
         openSets(domain, { ...world, random, sets })
         office.watch(domain, machineSets, sets.machineSets, { isNeeded: false })

@@ -2,7 +2,9 @@
 // claims and IPAddresses, which the capi desk asks for, whichever desks are on.
 
 import { type Permission, permission, subresource } from '../component.ts'
-import { claims, machines, reports } from './kinds.ts'
+import { claims, controlPlaneMachineSets, machineSets, machines, reports } from './kinds.ts'
+import { infrastructures } from './sets/failure-domains.ts'
+import { nodes, pods } from './vm/drain.ts'
 
 export const machinePermissions: readonly Permission[] = [
   permission(machines, ['get', 'list', 'watch'], 'Machines are not seen'),
@@ -28,3 +30,42 @@ export const machinePermissions: readonly Permission[] = [
   ),
   permission(reports, ['get', 'patch'], 'an IPAddress that an installation made stays when its Machine is gone'),
 ]
+
+/** Of a kind that has namespaces, in every one: the pods of a Node are wherever they are. */
+const everywhere = (of: Permission): Permission => ({ ...of, scope: 'cluster' })
+
+/** Only in the namespaces that an administrator names, for among it is reading Secrets. */
+const whereMachinesAre = (of: Permission): Permission => ({ ...of, scope: 'machines' })
+
+const secrets = { group: '', plural: 'secrets', namespaced: true }
+
+/** What it may do besides where it is the controller of Machines, with `--machine-mode=full`. Claims are served without any of it. */
+export const fullMachinePermissions: readonly Permission[] = [
+  permission([machineSets, controlPlaneMachineSets], ['list', 'watch'], 'sets of Machines are not seen'),
+  permission(infrastructures, ['list', 'watch'], 'a control plane is not replaced in its failure domains'),
+  permission(nodes, ['get', 'patch'], 'the Node of a Machine is not drained before its virtual machine goes'),
+  everywhere(permission(pods, ['list'], 'the Node of a Machine is not drained before its virtual machine goes')),
+  everywhere(
+    permission(
+      subresource(pods, 'eviction'),
+      ['create'],
+      'the Node of a Machine is not drained before its virtual machine goes',
+    ),
+  ),
+  whereMachinesAre(permission(secrets, ['get'], 'no vCenter can be logged in to')),
+  whereMachinesAre(permission(machines, ['create', 'delete'], 'sets of Machines are not scaled')),
+  whereMachinesAre(
+    permission(
+      [subresource(machineSets, 'status'), subresource(controlPlaneMachineSets, 'status')],
+      ['patch'],
+      'sets of Machines do not say how many they have',
+    ),
+  ),
+  whereMachinesAre(
+    permission(
+      subresource(machineSets, 'finalizers'),
+      ['update'],
+      'a Machine cannot name its set as owner where the API server checks which users may block a deletion',
+    ),
+  ),
+].map(of => ({ ...of, isNeeded: false }))

@@ -15,6 +15,8 @@ import { hasFaults, printKargs } from '../../../kargs/print.ts'
 export interface Reports {
   claim(name: string): IPAddressClaim | undefined
   address(name: string): IPAddress | undefined
+  /** What the pool of the claim offers to those that it gives addresses to. */
+  nameservers(claim: IPAddressClaim): readonly string[]
 }
 
 export interface Network {
@@ -32,9 +34,25 @@ export function networkOf(machine: Machine, { devices }: VSphereProviderSpec, re
       if (address === undefined) unbound.push(name)
       return address ?? []
     })
-    return { field: `providerSpec.network.devices[${i}]`, ipAddrs, gateway, nameservers, poolAddresses }
+    const names = addressesFromPools.map((_, j) => claimNameOf(machine.metadata.name, i, j))
+    return {
+      field: `providerSpec.network.devices[${i}]`,
+      ipAddrs,
+      gateway,
+      nameservers: nameservers.length > 0 ? nameservers : nameserversOf(names, reports),
+      poolAddresses,
+    }
   })
   return { devices: read, unbound }
+}
+
+/** A device that names none of its own has those of its pools, each once. */
+function nameserversOf(names: readonly string[], { claim, nameservers }: Reports): readonly string[] {
+  const all = names.flatMap(name => {
+    const found = claim(name)
+    return found === undefined ? [] : nameservers(found)
+  })
+  return [...new Set(all)]
 }
 
 function boundAddress({ metadata }: Machine, name: string, { claim, address }: Reports): PoolAddress | undefined {

@@ -7,6 +7,7 @@
 //          the instance UUID finds the virtual machine again, and the version of the Machine is the lock on its order. The Machine goes
 //          only after the vCenter has said that no virtual machine of the Machine is there, nor may come.
 
+import { poolOfClaim } from '../../../api/ip-address-claim.ts'
 import type { Machine } from '../../../api/machine.ts'
 import { addressClaimedCondition, machineFinalizer } from '../../../api/names.ts'
 import { hasStaticNetwork, type VSphereProviderSpec } from '../../../api/vsphere-provider-spec.ts'
@@ -45,11 +46,15 @@ export async function reconcileVM(key: string, turn: Turn): Promise<PassResult> 
   return withVCenter(turn, machine, spec, creationCondition, ground => make(turn, ground, devices))
 }
 
-function networkIn({ caches }: Turn, machine: Machine, spec: VSphereProviderSpec): Network {
+function networkIn({ caches, sources }: Turn, machine: Machine, spec: VSphereProviderSpec): Network {
   const { namespace } = machine.metadata
   return networkOf(machine, spec, {
     claim: name => readable(caches.claims.get(`${namespace}/${name}`), claimOf),
     address: name => readable(caches.reports.get(`${namespace}/${name}`), reportOf),
+    nameservers: claim => {
+      const pool = poolOfClaim(claim)
+      return pool === undefined ? [] : (sources.poolsOf(pool)[0]?.nameservers ?? [])
+    },
   })
 }
 

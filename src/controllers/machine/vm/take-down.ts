@@ -1,4 +1,4 @@
-// The way out of a Machine: its virtual machine is powered off and destroyed; once the vCenter knows none, the Machine goes, and its
+// The way out of a Machine: its Node is drained, its virtual machine is powered off and destroyed; once the vCenter knows none, the Machine goes, and its
 // claims after it. A Machine for which nothing was ever ordered goes at once, and its vCenter is not asked.
 
 import { hasInstance, type Machine } from '../../../api/machine.ts'
@@ -11,6 +11,7 @@ import { destroy, powerOff } from '../../../vsphere/virtual-machine.ts'
 import { readable } from '../../office/kept.ts'
 import { machines } from '../kinds.ts'
 import { machineOf } from '../parsed.ts'
+import { drain } from './drain.ts'
 import { decideUnmaking, deletionCondition } from './plan.ts'
 import { release, say } from './steps.ts'
 import { complain, pollLater, retryLater, soon, type Turn } from './turn.ts'
@@ -19,11 +20,7 @@ import { withVCenter } from './with-vcenter.ts'
 
 export async function takeDown(turn: Turn, seen: Machine): Promise<PassResult> {
   if (!seen.metadata.finalizers.includes(machineFinalizer)) return done()
-  if (seen.hooks.length > 0) {
-    const message = `waiting for lifecycle hooks of others: ${seen.hooks.slice(0, 10).join(', ')}`
-    await complain(turn, seen, deletionCondition, { reason: 'HooksPending', message }, { phase: 'Deleting' })
-    return done()
-  }
+  if (seen.preDrainHooks.length > 0) return waitForHooks(turn, seen, seen.preDrainHooks)
   // A cache that is behind may not show what was ordered.
   const { namespace, name } = seen.metadata
   const live = readable(await refresh(turn.client, machines, turn.caches.machines, { namespace, name }), machineOf)
@@ -31,6 +28,7 @@ export async function takeDown(turn: Turn, seen: Machine): Promise<PassResult> {
   const machine = await say(turn, live, { phase: 'Deleting' })
   const { providerSpec: spec } = machine
   if (!hasInstance(machine)) {
+    if (machine.preTerminateHooks.length > 0) return waitForHooks(turn, machine, machine.preTerminateHooks)
     await release(turn, machine)
     return done()
   }
@@ -40,6 +38,13 @@ export async function takeDown(turn: Turn, seen: Machine): Promise<PassResult> {
     return done()
   }
   return withVCenter(turn, machine, spec, deletionCondition, ground => unmake(turn, ground))
+}
+
+/** The spec has to change; that wakes it. */
+async function waitForHooks(turn: Turn, machine: Machine, hooks: readonly string[]): Promise<PassResult> {
+  const message = `waiting for lifecycle hooks of others: ${hooks.slice(0, 10).join(', ')}`
+  await complain(turn, machine, deletionCondition, { reason: 'HooksPending', message }, { phase: 'Deleting' })
+  return done()
 }
 
 async function unmake(turn: Turn, ground: Ground): Promise<PassResult> {
@@ -54,6 +59,12 @@ async function unmake(turn: Turn, ground: Ground): Promise<PassResult> {
     case 'power off':
     case 'destroy': {
       if (vm === undefined) return done()
+      const why = await drain(turn.client, machine, vm)
+      if (why !== undefined) {
+        await complain(turn, machine, deletionCondition, why)
+        return pollLater(turn)
+      }
+      if (machine.preTerminateHooks.length > 0) return waitForHooks(turn, machine, machine.preTerminateHooks)
       const run = step.do === 'destroy' ? destroy : powerOff
       const task = await run(vcenter, vm.ref, signal).catch(error => {
         // It went off, or away, by itself meanwhile.
