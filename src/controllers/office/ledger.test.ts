@@ -3,7 +3,10 @@ import { orThrow } from '../../../test/harness/or-throw.ts'
 import { parseHold, toHoldObject } from '../../api/hold.ts'
 import type { LockState } from '../../api/lock.ts'
 import { parseIP } from '../../ip/address.ts'
+import { Cache } from '../../kube/cache.ts'
+import type { KubeObject } from '../../kube/object.ts'
 import { Ledger, type LedgerChange, type Showing } from './ledger.ts'
+import { followHolds } from './views.ts'
 
 const pool = { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }
 const other = { ...pool, name: 'servers' }
@@ -159,4 +162,19 @@ describe('an address is taken', () => {
     expect(changes()).toEqual(['vms freed'])
     expect(ledger.isReported(pool)).toBe(true)
   })
+})
+
+test('a hold that was edited until it cannot be read is held until its object is gone, and no longer', () => {
+  const { ledger, isTaken } = aLedger()
+  const holds = new Cache<KubeObject, 'claim' | 'pool'>()
+  followHolds({ holds }, ledger)
+  const claim = { apiGroup: 'example.org', kind: 'Wish', namespace: 'lab', name: 'web', uid: 'u-1' }
+  const made = toHoldObject({ space: 'main', ip, bits: 32, pool, claim, owner: undefined }, '')
+  const version = (resourceVersion: string) => ({ ...made.metadata, uid: 'h-1', resourceVersion })
+  holds.put({ ...made, metadata: version('1') })
+  expect(isTaken()).toBe(true)
+  holds.put({ ...made, metadata: version('2'), spec: { ...made.spec, address: 'nonsense' } } as KubeObject)
+  expect(isTaken()).toBe(true)
+  holds.remove({ ...made, metadata: version('3') })
+  expect(isTaken()).toBe(false)
 })
