@@ -10,7 +10,9 @@ export default defineConfig({
     // About the page of behaviours, not on any server. Virtual machines and networks know nothing of Cluster API's versions.
     exclude: [
       'test/behaviours/page.test.ts',
-      ...(isOlder ? ['test/behaviours/{vm*,networks,ip-pools,udn-tenants,user-defined-networks}.test.ts'] : []),
+      ...(isOlder
+        ? ['test/behaviours/{vm*,migration*,networks,ip-pools,udn-tenants,user-defined-networks}.test.ts']
+        : []),
     ],
     globalSetup: ['test/behaviours/server.ts'],
     reporters: ['default', './test/cluster/left-out.ts', './test/closing-line.ts'],

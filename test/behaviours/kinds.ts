@@ -37,6 +37,7 @@ export {
   kubeVirts,
   macHolds,
   machines,
+  migrationNetworks,
   migrations,
   nodes,
   pods,

@@ -8,7 +8,7 @@ import { refOf } from '../../src/kube/object.ts'
 import { startKubeVirtOperator } from '../../src/playground/kubevirt-operator/operator.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import { silentLog } from '../harness/silent-log.ts'
-import { attachments, events, kubeVirts, migrations, nodes, pods, settings } from './kinds.ts'
+import { attachments, events, kubeVirts, migrationNetworks, migrations, nodes, pods, settings } from './kinds.ts'
 import { aWorld, type Stored, type World, type WorldOptions } from './world.ts'
 
 export const kubeVirtHome = 'harvester-system'
@@ -207,7 +207,14 @@ async function clean({ client }: World): Promise<void> {
   const ended = (error: unknown) => {
     if (!isApiError(error, 'NotFound')) throw error
   }
-  await client.delete(settings, { name: settingName }).catch(ended)
+  await client.delete(settings, { name: settingName }).catch(async error => {
+    if (!isApiError(error, 'Other')) return ended(error)
+    // Where webhooks are asked, it is never deleted.
+    const nothing = { metadata: { annotations: null }, value: '', default: '', status: null }
+    await client.mergePatch(settings, { name: settingName }, nothing)
+  })
+  await client.delete(migrationNetworks, { name: settingName }).catch(ended)
+  await client.mergePatch(migrationNetworks, { name: settingName }, { metadata: { finalizers: null } }).catch(ended)
   await client.delete(kubeVirts, { namespace: kubeVirtHome, name: 'kubevirt' }).catch(ended)
   for (const pod of (await client.list(pods, { namespace: kubeVirtHome })).items) {
     await client.delete(pods, refOf(pod), { graceSeconds: 0 }).catch(ended)

@@ -521,3 +521,52 @@ describe('A migration network and what others do', () => {
     }
   })
 })
+
+describe('A MigrationNetwork', () => {
+  const aNetwork = (vlan: number): Stored => ({
+    apiVersion: 'mooring.dev/v1alpha1',
+    kind: 'MigrationNetwork',
+    metadata: { name: settingName },
+    spec: {
+      bridge: 'br-migration',
+      vlan,
+      range: '10.1.3.0/24',
+      ipam: 'whereabouts',
+      kubevirt: { namespace: kubeVirtHome, name: 'kubevirt' },
+    },
+  })
+  const says = (fleet: Fleet, said: object) =>
+    fleet.world.eventually(async () => {
+      const stored = await fleet.world.get(aNetwork(0))
+      expect(stored?.status?.conditions).toContainEqual(expect.objectContaining({ type: 'configured', ...said }))
+    }, 120_000)
+
+  test('does the same without Harvester, and stays until KubeVirt is back on the management network', async () => {
+    const fleet = await aFleet()
+    const network = await fleet.world.create(aNetwork(100))
+    await says(fleet, { status: 'True', reason: 'Completed' })
+    const [made] = await fleet.attachments()
+    expect(JSON.parse(made?.spec.config)).toMatchObject({ bridge: 'br-migration', vlan: 100 })
+    expect(await fleet.network()).toBe(made?.metadata.name)
+    await fleet.world.delete(network)
+    await neverWithout(fleet, async () => expect(await fleet.world.get(network)).toBeUndefined())
+    expect(await fleet.network()).toBeUndefined()
+    expect(await fleet.attachments()).toEqual([])
+  })
+
+  test('does not count while the setting of Harvester asks for a network, and says so', async () => {
+    const fleet = await aFleet()
+    await fleet.set(aValue())
+    const network = await fleet.works()
+    const own = await fleet.world.create(aNetwork(200))
+    await says(fleet, { status: 'False', reason: 'AnotherCounts' })
+    expect(await fleet.network()).toBe(network)
+    await fleet.set('')
+    await says(fleet, { status: 'True', reason: 'Completed' })
+    expect(await fleet.network()).not.toBe(network)
+    expect(await fleet.attachments()).toHaveLength(1)
+    await fleet.says({ status: 'True', message: 'MigrationNetwork vm-migration-network counts' })
+    await fleet.world.delete(own)
+    await neverWithout(fleet, async () => expect(await fleet.world.get(own)).toBeUndefined())
+  })
+})
