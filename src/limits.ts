@@ -50,8 +50,11 @@ export const writesInFlightMax = 200
  */
 export const ownWorkEnough = 12
 export const createsWaitingMax = 1_000
-/** Long enough that it is not the rule where the machine is slow: then objects would come in quicker than they are served. */
-export const createWaitMsMax = 30_000
+/**
+ * Long enough that it is not the rule where the machine is slow: then objects would come in quicker than they are served. Short enough
+ * for clients that give a request ten seconds and some more.
+ */
+export const createWaitMsMax = 10_000
 
 /** What a refused client is asked to wait before it tries again. */
 export const retryAfterSeconds = 1
