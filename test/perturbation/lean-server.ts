@@ -97,12 +97,14 @@ const namespaceKind: LeanKind = {
 
 const podKind: LeanKind = { ...namespaceKind, plural: 'pods', kind: 'Pod', isNamespaced: true }
 
+const nodeKind: LeanKind = { ...namespaceKind, plural: 'nodes', kind: 'Node' }
+
 let kindsOnce: ReadonlyMap<string, LeanKind> | undefined
 
 /** By group, version and plural. */
 function allKinds(): ReadonlyMap<string, LeanKind> {
   kindsOnce ??= new Map(
-    [namespaceKind, podKind, ...definitions.map(toLeanKind)].map(kind => [
+    [namespaceKind, podKind, nodeKind, ...definitions.map(toLeanKind)].map(kind => [
       pathOf(kind.group, kind.version, kind.plural),
       kind,
     ]),

@@ -4,6 +4,7 @@ import { toyScenarios } from '../toy-desk/scenarios.ts'
 import { claimScenarios } from './claims.ts'
 import { importScenarios } from './imports.ts'
 import { machineScenarios } from './machines.ts'
+import { nodeScenarios } from './nodes.ts'
 import { orderScenarios } from './orders.ts'
 import { poolScenarios } from './pools.ts'
 import type { Scenario } from './scenario.ts'
@@ -13,6 +14,7 @@ export const scenarios: readonly Scenario[] = [
   ...poolScenarios,
   ...machineScenarios,
   ...importScenarios,
+  ...nodeScenarios,
   ...orderScenarios,
   ...toyScenarios,
 ]
