@@ -61,7 +61,10 @@ export async function checkForwarder(sentences: Sentences, plugin: string, dir: 
 
   await sentences.it('takes its socket from its environment, never from a configuration', async () => {
     const failure = failureOf(
-      await call('ADD', JSON.stringify({ ...config, MOORING_CNI_SOCKET: '/run/other.sock', socket: '/run/other.sock' })),
+      await call(
+        'ADD',
+        JSON.stringify({ ...config, MOORING_CNI_SOCKET: '/run/other.sock', socket: '/run/other.sock' }),
+      ),
     )
     if (failure.details?.includes('/run/other.sock')) throw new Error(failure.details)
   })
