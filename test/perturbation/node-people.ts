@@ -11,6 +11,7 @@ type NodePeople = Pick<People, 'makeNode' | 'makePlainPod' | 'forcePodAway' | 'a
 const podsPath = '/api/v1/namespaces/default/pods'
 /** A kubelet waits before it tries again. */
 const againMs = 2_000
+const triesMax = 450
 /** Longer than a call is answered in. */
 const answerMs = 60_000
 
@@ -65,8 +66,8 @@ export function nodePeopleOf(world: PerturbedWorld, { create, send, wait }: Ways
     let last: Called | undefined
     world.note('people', `${verb} for ${name}`)
     if (verb === 'DEL') world.sandboxes.delete(name)
-    // People that do not wait leave it to the runtime, which goes on by itself.
-    for (let tries = 0; tries < 60; tries++) {
+    // Longer than a stream may be silent before it is given up.
+    for (let tries = 0; tries < triesMax; tries++) {
       last = await call(verb, pod, ifname)
       if (last?.exit === 0) break
       await world.pass(againMs)
