@@ -34,6 +34,7 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['floods', 'Floods'],
   ['vms', 'Virtual machines'],
   ['vm-pods', 'Pods of virtual machines'],
+  ['node', 'Pods and machines on networks of every CNI'],
   ['vm-addresses', 'Addresses of virtual machines'],
   ['vm-requests', 'Virtual machines that ask for their MAC and addresses'],
   ['vm-networks', 'Networks of virtual machines'],

@@ -32,7 +32,7 @@ import { configItemsMax } from '../limits.ts'
 
 export const mooringIPAMType = 'mooring'
 
-export const holders = ['claim', 'node'] as const
+const holders = ['claim', 'node'] as const
 /** What has the addresses of a network: claims, each its own; or nodes, one each. */
 export type NetworkHolder = (typeof holders)[number]
 

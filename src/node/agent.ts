@@ -163,7 +163,8 @@ const isOn = (object: KubeObject, attachment: string): boolean => {
  */
 async function preparePod(key: string, world: NodeWorld): Promise<PassResult> {
   const pod = readable<Pod>(world.caches.pods.get(key), podOf)
-  if (pod === undefined || pod.isDeleting || pod.isCompleted || pod.isOnHostNetwork) return done()
+  if (pod?.nodeName !== world.node) return done()
+  if (pod.isDeleting || pod.isCompleted || pod.isOnHostNetwork) return done()
   for (const selected of selectedBy(pod)) {
     if (world.state.ofPod(pod.metadata.uid, selected.ifname) !== undefined) continue
     const object = world.caches.attachments.get(selected.key)

@@ -23,7 +23,7 @@ export async function releaseClaim(key: string, world: NodeWorld): Promise<PassR
   const claim = readable<IPAMClaim>(object, claimOf)
   const owner = claim && podOfOwnClaim(claim)
   if (object === undefined || claim === undefined || owner === undefined || claim.node !== node) return done()
-  const { namespace, name, uid } = claim.metadata
+  const { namespace, name, uid, resourceVersion } = claim.metadata
   const pod = await lastSeen(namespace, owner.name, owner.uid, world)
   const record = state.ofPod(owner.uid, claim.interface)
   if ((record?.containerID ?? '') !== '') return done()
@@ -33,7 +33,7 @@ export async function releaseClaim(key: string, world: NodeWorld): Promise<PassR
   if (record !== undefined) state.remove(record)
   const ref = { namespace, name }
   try {
-    if (!claim.isDeleting) await client.delete(ipamClaims, ref, { uid })
+    if (!claim.isDeleting) await client.delete(ipamClaims, ref, { uid, resourceVersion })
     const now = await client.get(ipamClaims, ref)
     if (now?.metadata.uid === uid) await removeFinalizer(client, ipamClaims, now, nodeFinalizer)
     if (now === undefined || now.metadata.uid !== uid) caches.claims.ended(key, uid)

@@ -28,9 +28,12 @@ function parsePod(object: unknown, readMetadata?: Parameters<typeof parseLaunche
   return { ...pod, [isParsed]: true, mirrored: ownText(annotations as Record<string, string>, mirrorAnnotation) }
 }
 
-export const { of: podOf, keep: keepPod } = reader<Pod>(parsePod)
-export const { of: claimOf, keep: keepClaim } = reader<IPAMClaim>(parseIPAMClaim)
-export const { of: attachmentOf, keep: keepAttachment } = reader<ReadAttachment>(parseAttachment)
+const podReader = reader<Pod>(parsePod)
+const claimReader = reader<IPAMClaim>(parseIPAMClaim)
+const attachmentReader = reader<ReadAttachment>(parseAttachment)
+export const podOf = podReader.of
+export const claimOf = claimReader.of
+export const attachmentOf = attachmentReader.of
 
 export interface NodeCaches {
   /** Of this node. By uid. */
@@ -42,10 +45,13 @@ export interface NodeCaches {
 
 export function createNodeCaches(): NodeCaches {
   return {
-    pods: new Cache<KubeObject, 'uid'>({ keep: keepPod, indexes: { uid: ({ metadata }) => [metadata.uid ?? ''] } }),
-    attachments: new Cache<KubeObject>({ keep: keepAttachment }),
+    pods: new Cache<KubeObject, 'uid'>({
+      keep: podReader.keep,
+      indexes: { uid: ({ metadata }) => [metadata.uid ?? ''] },
+    }),
+    attachments: new Cache<KubeObject>({ keep: attachmentReader.keep }),
     claims: new Cache<KubeObject, 'pod'>({
-      keep: keepClaim,
+      keep: claimReader.keep,
       indexes: { pod: object => (readable(object, claimOf)?.metadata.ownerReferences ?? []).map(({ uid }) => uid) },
     }),
   }

@@ -1,6 +1,8 @@
 // Addresses for pods of every CNI: what the plugin is answered on a node, for claims of virtual machines and for pods that have none.
 
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { parseAllDocuments } from 'yaml'
 import { toHoldObject } from '../../src/api/hold.ts'
 import { cniGroup, networksAnnotation, nodeLabel } from '../../src/api/names.ts'
 import { spaceOfPool } from '../../src/api/space.ts'
@@ -434,5 +436,27 @@ describe('A tenant', () => {
     const pod = await aPlainPod(world, { node: node.name, on: [network] })
     const former = { ...pod, metadata: { ...pod.metadata, uid: 'former' } }
     expect((await node.add({ pod: former, on: network })).printed).toMatchObject({ code: 11 })
+  })
+})
+
+test('The samples of a node: a machine and a pod on one bridge have addresses of its pool', async () => {
+  const world = await aWorld()
+  const read = (file: string): KubeObject[] =>
+    parseAllDocuments(readFileSync(`config/samples/node/${file}.yaml`, 'utf8')).map(document => document.toJS())
+  for (const one of ['namespace', 'network', 'virtualmachine'].flatMap(read)) await world.create(one)
+  const claim = {
+    apiVersion: 'k8s.cni.cncf.io/v1alpha1',
+    kind: 'IPAMClaim',
+    metadata: { name: 'press.floor', namespace: 'plant' },
+  }
+  await hasAddresses(world, claim, ['10.70.1.10/24'])
+  const node = await TestNode.started(world)
+  const [draft] = read('pod') as Stored[]
+  const pod = await world.create({ ...draft, spec: { ...draft?.spec, nodeName: node.name } } as KubeObject)
+  const [network] = read('network')
+  expect((await node.add({ pod, on: network as KubeObject })).printed).toMatchObject({
+    ips: [{ address: '10.70.1.50/24', gateway: '10.70.1.1' }],
+    routes: [{ dst: '10.70.0.0/16' }],
+    dns: { nameservers: ['10.70.1.2'] },
   })
 })

@@ -7,7 +7,7 @@ import { ApiError } from '../../src/kube/api-error.ts'
 import type { Client } from '../../src/kube/client.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import { type NodeAgent, startNodeAgent } from '../../src/node/agent.ts'
-import type { StateDisk } from '../../src/node/state.ts'
+import { memoryState } from '../harness/memory-state.ts'
 import { silentLog } from '../harness/silent-log.ts'
 import { configOf, nextName } from './machines.ts'
 import type { Stored, Thing, World } from './world.ts'
@@ -27,16 +27,6 @@ export interface Answered {
   readonly exit: number
   // biome-ignore lint/suspicious/noExplicitAny: tests read deep into what is printed
   readonly printed: any
-}
-
-export function memoryState(): StateDisk & { readonly files: Map<string, string> } {
-  const files = new Map<string, string>()
-  return {
-    files,
-    read: () => [...files],
-    write: (name, text) => void files.set(name, text),
-    remove: name => void files.delete(name),
-  }
 }
 
 const cuttable = ['get', 'list', 'listPage', 'create', 'update', 'mergePatch', 'apply', 'delete', 'watch'] as const

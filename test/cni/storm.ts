@@ -4,11 +4,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ipamClaims } from '../../src/controllers/office/kinds.ts'
+import { ipamClaims, pods } from '../../src/controllers/office/kinds.ts'
 import type { Sentences } from '../capi/sentences.ts'
 import { until } from '../capi/until.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
-import { type Agent, addNetwork, deletePod, heldOn, home, makePod, type Stored, type World } from './world.ts'
+import { type Agent, addNetwork, deletePod, heldOn, home, makePod, nextName, type Stored, type World } from './world.ts'
 
 const network = 'storm'
 const callers = 6
@@ -52,7 +52,7 @@ export async function checkStorm(sentences: Sentences, world: World, { calls, se
     while (count.add + count.del < calls) {
       if (mine.length < 3 && (mine.length === 0 || random() < 0.5)) {
         const agent = world.agents[random() < 0.5 ? 0 : 1]
-        const pod = await persist(() => makePod(world, agent, network))
+        const pod = await makePodOnce(world, agent)
         const { ips } = JSON.parse(await call('ADD', agent, pod)) as { ips: { address: string }[] }
         const address = ips[0]?.address ?? ''
         const name = pod.metadata.name ?? ''
@@ -147,6 +147,15 @@ export async function checkStorm(sentences: Sentences, world: World, { calls, se
 /** Files about interfaces of this chapter. */
 const keptBy = (dir: string): readonly string[] =>
   readdirSync(dir).filter(file => readFileSync(join(dir, file), 'utf8').includes(`"network":"${network}"`))
+
+/** By one name: the answer to the first request may have been lost. */
+async function makePodOnce(world: World, agent: Agent): Promise<Stored> {
+  const name = nextName('pod')
+  return persist(async () => {
+    const known = (await world.client.get(pods, { namespace: home, name })) as Stored | undefined
+    return known ?? makePod(world, agent, network, { name })
+  })
+}
 
 /** While the API server is away, a client asks again. */
 async function persist<T>(act: () => Promise<T>): Promise<T> {

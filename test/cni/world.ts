@@ -243,7 +243,11 @@ export interface PodOptions {
   readonly machine?: Machine
   readonly element?: object
   readonly ifname?: string
+  /** One of its own unless said. */
+  readonly name?: string
 }
+
+export const nextName = (what: string): string => `${what}-${++count}`
 
 /** A pod on a node, as the kubelet sees it before it calls CNI. */
 export async function makePod(world: World, agent: Agent, network: string, options: PodOptions = {}): Promise<Stored> {
@@ -258,7 +262,7 @@ export async function makePod(world: World, agent: Agent, network: string, optio
       ...element,
     },
   ]
-  const name = `${machine === undefined ? 'pod' : `virt-launcher-${machine.name}`}-${++count}`
+  const name = options.name ?? nextName(machine === undefined ? 'pod' : `virt-launcher-${machine.name}`)
   const whole = aPodObject({
     name,
     namespace: home,

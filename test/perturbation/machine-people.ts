@@ -144,7 +144,7 @@ export function machinePeopleOf(world: PerturbedWorld, { create, send, wait }: W
           ownerReferences: [owner('VirtualMachineInstance', machine, vmi?.metadata.uid)],
         },
         spec: {
-          nodeName: wish.isTarget ? 'node-2' : 'node-1',
+          nodeName: wish.node ?? (wish.isTarget ? 'node-2' : 'node-1'),
           containers: [{ name: 'compute', image: 'launcher' }],
         },
       })

@@ -3,6 +3,7 @@
 import type { BerthWish, ClaimWish, Kind, People, PoolWish } from '../scenarios/scenario.ts'
 import { fleetPeopleOf } from './fleet-people.ts'
 import { machinePeopleOf } from './machine-people.ts'
+import { nodePeopleOf } from './node-people.ts'
 import { choiceOf, isBound, readyOf } from './observer.ts'
 import { orderPeopleOf } from './order-people.ts'
 import type { PerturbedWorld } from './world.ts'
@@ -62,6 +63,7 @@ export function peopleOf(world: PerturbedWorld, patienceMs = reasonableMs): Peop
     ...machinePeopleOf(world, { create, send, wait }),
     ...orderPeopleOf(world, { create, send, wait }),
     ...fleetPeopleOf(world, { create, send, wait }),
+    ...nodePeopleOf(world, { create, send, wait }),
     async makePool({ kind = 'AddressPool', namespace = 'default', name = 'pool', addresses, more }: PoolWish) {
       const [group, version, plural] = poolPaths[kind].split('/')
       const isWide = kind === 'ClusterAddressPool' || kind === 'GlobalInClusterIPPool'

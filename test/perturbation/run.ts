@@ -31,12 +31,13 @@ const restMs = 320_000
 const resyncMs = 120_000
 
 export async function run({ scenario, seed, plan, distort, server, expected }: RunOptions): Promise<Run> {
-  const { table, isFull = false } = scenario
+  const { table, nodes, isFull = false } = scenario
   const world = await PerturbedWorld.begin({
     ...{ plan, seed, isFull },
     ...(distort && { distort }),
     ...(server && { server }),
     ...(table && { table }),
+    ...(nodes && { nodes }),
   })
   let tookMs = 0
   let endState: string[] = []

@@ -7,6 +7,9 @@ import type { Desk } from '../../src/controllers/desk.ts'
 import { desks as table } from '../../src/controllers/desks.ts'
 import { speak } from '../../src/kube/speak.ts'
 import type { Wire, WireRequest } from '../../src/kube/wire.ts'
+import { type NodeAgent, startNodeAgent } from '../../src/node/agent.ts'
+import type { StateDisk } from '../../src/node/state.ts'
+import { memoryState } from '../harness/memory-state.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import { silentLog } from '../harness/silent-log.ts'
 import { StandInVCenter } from '../harness/stand-in-vcenter.ts'
@@ -33,6 +36,8 @@ export interface WorldOptions {
   readonly isFull?: boolean
   /** The table of desks of every process: by default the product's. */
   readonly table?: readonly Desk[]
+  /** Nodes whose agents run, in the process of desk A: what strikes it strikes them. */
+  readonly nodes?: readonly string[]
   /** The lean one unless the embedded one is asked for. */
   readonly server?: 'lean' | 'embedded'
 }
@@ -61,6 +66,11 @@ export class PerturbedWorld {
   readonly weathers = new Map<ActorName, Weather>()
   readonly #vcenterWeathers = new Map<ActorName, VCenterWeather>()
   readonly #desks = new Map<ActorName, { life: Life; stop: () => Promise<void> }>()
+  /** What runs on nodes, by pod. */
+  readonly sandboxes = new Map<string, { readonly address: string; readonly user: string }>()
+  readonly #agents = new Map<string, NodeAgent>()
+  /** The disks of nodes: they outlive every process. */
+  readonly #disks = new Map<string, StateDisk>()
   readonly #options: WorldOptions
   readonly #stopWatching: () => void
   readonly #giveTimersBack: () => void
@@ -91,6 +101,7 @@ export class PerturbedWorld {
       const { type, key, revision } = seen
       if (!key.includes('/events/')) this.note('store', `${revision} ${type} ${key}`)
       this.observer.see(seen)
+      this.#checkSandboxes()
     })
     for (const actor of (['A', 'B'] as const).slice(0, options.plan.desks)) {
       const weather = this.#weatherOf(actor)
@@ -190,7 +201,39 @@ export class PerturbedWorld {
     const assembled = assemble({ ...parts, desks, on, ...full })
     this.note(actor, 'starts')
     void assembled.start().catch(() => {})
-    this.#desks.set(actor, { life, stop: () => assembled.stop('shutdown') })
+    const agents = (actor === 'A' ? (this.#options.nodes ?? []) : []).map(node => {
+      const disk = this.#disks.get(node) ?? memoryState()
+      this.#disks.set(node, disk)
+      const agent = startNodeAgent({ node, client, clock, random, log: silentLog, disk, boot: 'one' })
+      this.#agents.set(node, agent)
+      return agent
+    })
+    const stop = async () => {
+      await Promise.all([assembled.stop('shutdown'), ...agents.map(agent => agent.stop())])
+    }
+    this.#desks.set(actor, { life, stop })
+  }
+
+  /** Undefined while its process is down. */
+  nodeAgent(node: string): NodeAgent | undefined {
+    return this.#agents.get(node)
+  }
+
+  enterSandbox(pod: string, address: string, user: string): void {
+    for (const [other, has] of this.sandboxes) {
+      if (has.address === address && has.user !== user) this.say(`${pod} and ${other} both run with ${address}`)
+    }
+    this.sandboxes.set(pod, { address, user })
+    this.#checkSandboxes()
+  }
+
+  #checkSandboxes(): void {
+    for (const [pod, { address }] of this.sandboxes) {
+      const isHeld = [...this.observer.holds.values()].some(
+        ({ spec, status }) => spec?.address === address && status?.state === 'held',
+      )
+      if (!isHeld) this.say(`${pod} runs with ${address}, which is held by none`)
+    }
   }
 
   /** The process is killed; another one starts, perhaps into the past. */
@@ -200,6 +243,7 @@ export class PerturbedWorld {
     if (desk === undefined) return
     this.note(actor, 'crashes')
     desk.life.die()
+    if (actor === 'A') this.#agents.clear()
     this.#desks.delete(actor)
     this.clock.setTimer(birthMs, () => this.#startDesk(actor, view))
   }

@@ -5,6 +5,7 @@ import { claimScenarios } from './claims.ts'
 import { importScenarios } from './imports.ts'
 import { machineScenarios } from './machines.ts'
 import { migrationScenarios } from './migrations.ts'
+import { nodeScenarios } from './nodes.ts'
 import { orderScenarios } from './orders.ts'
 import { poolScenarios } from './pools.ts'
 import type { Scenario } from './scenario.ts'
@@ -14,6 +15,7 @@ export const scenarios: readonly Scenario[] = [
   ...poolScenarios,
   ...machineScenarios,
   ...importScenarios,
+  ...nodeScenarios,
   ...orderScenarios,
   ...migrationScenarios,
   ...toyScenarios,

@@ -13,6 +13,8 @@ export interface Scenario {
   readonly isFull?: boolean
   /** The table of desks: by default the product's. */
   readonly table?: readonly Desk[]
+  /** Nodes whose agents run. */
+  readonly nodes?: readonly string[]
   play(people: People): Promise<void>
 }
 
@@ -49,6 +51,8 @@ export interface MachineWish {
   /** What each interface asks for. */
   readonly macs?: Readonly<Record<string, string>>
   readonly ips?: Readonly<Record<string, readonly string[]>>
+  /** Of a pod: where it runs. */
+  readonly node?: string
   /** Of a pod: the target of a live migration. */
   readonly isTarget?: boolean
   /** Of a pod: what another program has configured it with, by interface. */
@@ -173,4 +177,16 @@ export interface People {
   untilNoClaim(claim: string): Promise<void>
   /** Until every claim that the pod names is in its annotation. */
   untilTold(pod: string): Promise<void>
+
+  makeNode(name: string): Promise<void>
+  /** A pod of no virtual machine, with one interface. */
+  makePlainPod(name: string, node: string, attachment: string): Promise<void>
+  /** Without grace: the object goes, its sandbox stays. */
+  forcePodAway(name: string): Promise<void>
+  /** The runtime of the node calls ADD for the interface of a pod, again and again until it is answered well. */
+  attach(pod: string, ifname?: string): Promise<void>
+  /** The sandbox has gone, and the runtime calls DEL in the same way. */
+  detach(pod: string, ifname?: string): Promise<void>
+  /** Until no claim is left that a node made. */
+  untilNoPodClaims(): Promise<void>
 }

@@ -43,6 +43,8 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
     'yaml',
     'kargs',
   ],
+  // What runs on a node, and what forwards to it.
+  node: secondFloor,
   // Claims of pods are made as a node makes them.
   adopt: [...secondFloor, 'node'],
   // The plan that takes in machines of other platforms.
@@ -51,8 +53,6 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   machines: secondFloor,
   // The hosts of an install-config, judged and rendered as manifests.
   install: ['yaml', 'ip', 'api', 'ipam', 'kargs'],
-  // What runs on a node, and what forwards to it.
-  node: secondFloor,
   cni: ['ip'],
   // Files that no other user may read: keys and data.
   files: [],
