@@ -51,6 +51,8 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['migration-network', 'The network of live migrations'],
   ['migration-addresses', 'Addresses of nodes for live migrations'],
   ['migration-gate', 'When live migrations may begin'],
+  ['migration-webhooks', 'What the author of a migration network is told'],
+  ['migration-network-command', 'The command line of the migration network'],
   ['versions', 'Older and later kinds'],
   ['webhooks', 'Webhooks'],
   ['watched', 'Being watched'],

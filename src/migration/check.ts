@@ -124,7 +124,12 @@ function coverageProblems(name: string, facts: ClusterFacts): Problem[] {
   for (const { metadata, node, ready } of statuses) {
     if (ready === 'True') continue
     const why = ready === 'False' ? 'see its condition ready' : 'it does not say whether it is ready'
-    problems.push(at(`vs ${metadata.name} status is not Ready`, `${why}; repair the uplink of node ${node}`))
+    problems.push(
+      at(
+        `vs ${metadata.name} status is not Ready`,
+        `${why}; repair the uplink of ${node === '' ? 'its node' : `node ${node}`}`,
+      ),
+    )
   }
   if (configs.length === 0) {
     problems.push(at(`vlan config not present for cluster network ${name}`, 'create a VlanConfig for it'))

@@ -194,9 +194,10 @@ export const aMigration = (name: string, phase?: string): Stored => ({
 })
 
 /** What was announced of the setting, in the order in which it was. */
-export async function announced({ world }: Fleet): Promise<string[]> {
+export async function announced({ world, setting }: Fleet): Promise<string[]> {
+  const { metadata } = await setting()
   const { items } = await world.client.list(events, { namespace: 'default' })
-  const own = (items as Stored[]).filter(({ regarding }) => regarding?.name === settingName)
+  const own = (items as Stored[]).filter(({ regarding }) => regarding?.uid === metadata.uid)
   return own
     .toSorted((one, other) => (one.eventTime < other.eventTime ? -1 : 1))
     .map(({ type, reason, note }) => `${type} ${reason}: ${note}`)

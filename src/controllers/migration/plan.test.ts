@@ -327,7 +327,8 @@ const rows: readonly Row[] = [
 ]
 
 describe('What is done next, where', () => {
-  test.each(rows)('%s', (_, given, step, reason, memory) => {
+  const cases = rows.map(([what, given, step, reason, memory]) => ({ what, given, step, reason, memory }))
+  test.each(cases)('$what', ({ given, step, reason, memory }) => {
     const all = seen(given)
     const plan = decide(all)
     expect(stepText(plan.step)).toBe(step)

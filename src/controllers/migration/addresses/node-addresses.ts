@@ -2,7 +2,8 @@
 //
 // Reads:   nodes, the networks that this desk made, holds.
 // Writes:  holds, by the steps of the office. The node is the claim, the network the part; the hold itself is the choice.
-// Safe:    the name of a hold is the lock. A pass that was cut off is found again by the holds in the name of the node.
+// Safe:    the name of a hold is the lock. A pass that was cut off is found again by the holds in the name of the node, asked of the API
+//          server. Nothing is stored on the node itself, so two processes may each take one: the earlier stays.
 //
 // A node that moves to another network keeps its address where that one gives it out; else it gets the lowest one that no other node has
 // on any of these networks: for a while both are on one wire.
@@ -22,6 +23,7 @@ import { attachmentKind } from '../../../networks/network.ts'
 import type { Random } from '../../../runtime/random.ts'
 import { done, type PassResult, requeue } from '../../../runtime/reconciler.ts'
 import { othersAt } from '../../office/disputes.ts'
+import { askHoldsOf } from '../../office/hold/of-claim.ts'
 import { letGo, takeAll } from '../../office/hold/take-all.ts'
 import type { Note } from '../../office/journal.ts'
 import { readable } from '../../office/kept.ts'
@@ -52,15 +54,35 @@ export async function reconcileNode(name: string, refusals: Refusals, world: Add
   const node = world.caches.nodes.get(name)
   refusals.delete(name)
   if (node === undefined) return done()
-  const held = holdsOfClaim(world.views, node.metadata.uid ?? '').filter(({ state }) => state === 'held')
-  await letGoOfGone(held, world)
+  const { uid = '' } = node.metadata
+  const known = isHeld(holdsOfClaim(world.views, uid))
   const sources = isServed(node, world) ? nodeNetworks(world) : []
+  const isMissing = sources.some(source => missingOf(source, known, world).length > 0)
+  // The cache may be older than what another process took for the node.
+  const held = isMissing || surplusOf(known).length > 0 ? isHeld(await askHoldsOf(uid, inLedger(world))) : known
+  await letGo(inLedger(world), surplusOf(held))
+  await letGoOfGone(held, world)
   for (const source of sources) {
     const asks = asksOf(source, sources, held, world)
     const result = asks.length === 0 ? done() : await take(node, source, asks, held, refusals, world)
     if (result.kind !== 'done') return result
   }
   return done()
+}
+
+const isHeld = (holds: readonly Hold[]): Hold[] => holds.filter(({ state }) => state === 'held')
+
+/**
+ * I2: two processes took an address for one node at once. Each sees both, and by the same order the same one stays: KubeVirt is not
+ * told of the network before that, or the node has the first of them already.
+ */
+function surplusOf(held: readonly Hold[]): Hold[] {
+  const order = ({ metadata }: Hold) => `${metadata.creationTimestamp} ${metadata.name}`
+  const first = new Map<string | undefined, Hold>()
+  for (const hold of held.toSorted((one, other) => (order(one) < order(other) ? -1 : 1))) {
+    if (!first.has(hold.claim.part)) first.set(hold.claim.part, hold)
+  }
+  return held.filter(hold => first.get(hold.claim.part) !== hold)
 }
 
 type Known = Pick<AddressesWorld, 'caches' | 'sources'>
