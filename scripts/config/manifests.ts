@@ -138,7 +138,12 @@ export function toMachinesRBAC(options: InstallOptions, namespace: string): Mani
   const name = 'machines'
   const rules = (scopes: readonly PermissionScope[]) => rulesOf([machinesSet], scopes)
   return [
-    { apiVersion: rbacVersion, kind: 'ClusterRole', metadata: named(options, name), rules: rules(['cluster', 'watched']) },
+    {
+      apiVersion: rbacVersion,
+      kind: 'ClusterRole',
+      metadata: named(options, name),
+      rules: rules(['cluster', 'watched']),
+    },
     binding(options, 'ClusterRole', name, undefined),
     {
       apiVersion: rbacVersion,

@@ -3,7 +3,7 @@
 //   changed         wakes
 //   a Machine       itself
 //   a claim         the Machine that controls it; the Machine after which it is named
-//   an IPAddress    the Machine of the claim that it names, and of the claim of its own name
+//   an IPAddress    the Machine of the claim that it names, of the claim of its own name, and of those that show the same address
 
 import { type KubeObject, namespaceOfKey } from '../../../kube/object.ts'
 import type { Domain } from '../../../runtime/domain.ts'
@@ -17,7 +17,7 @@ import { reconcileMachine } from './reconcile.ts'
 const concurrency = 16
 
 export function openClaims(domain: Domain, world: MachineWorld): void {
-  const { client, caches } = world
+  const { client, caches, shown } = world
   const reconciler = domain.addReconciler(
     defineReconciler({
       name: 'machine.claims',
@@ -33,7 +33,8 @@ export function openClaims(domain: Domain, world: MachineWorld): void {
   caches.machines.subscribe(({ key }) => reconciler.mark(key))
   caches.claims.subscribe(({ key, old, new: next }) => wake(key, [old, next]))
   caches.reports.subscribe(({ key, old, new: next }) => {
-    const named = [old, next].flatMap(object => readable(object, reportOf)?.claimName ?? [])
+    const changed = [old, next].flatMap(object => readable(object, reportOf) ?? [])
+    const named = changed.flatMap(report => [report, ...shown.alike(report)]).map(({ claimName }) => claimName)
     const ofNamed = named.map(name => `${namespaceOfKey(key)}/${name}`)
     for (const claim of new Set([key, ...ofNamed])) wake(claim, [caches.claims.get(claim)])
   })
