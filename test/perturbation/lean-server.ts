@@ -95,6 +95,8 @@ const namespaceKind: LeanKind = {
   compiled: undefined,
 }
 
+const nodeKind: LeanKind = { ...namespaceKind, plural: 'nodes', kind: 'Node' }
+
 const podKind: LeanKind = { ...namespaceKind, plural: 'pods', kind: 'Pod', isNamespaced: true }
 const secretKind: LeanKind = { ...podKind, plural: 'secrets', kind: 'Secret', hasStatus: false }
 
@@ -103,7 +105,7 @@ let kindsOnce: ReadonlyMap<string, LeanKind> | undefined
 /** By group, version and plural. */
 function allKinds(): ReadonlyMap<string, LeanKind> {
   kindsOnce ??= new Map(
-    [namespaceKind, podKind, secretKind, ...definitions.map(toLeanKind)].map(kind => [
+    [namespaceKind, nodeKind, podKind, secretKind, ...definitions.map(toLeanKind)].map(kind => [
       pathOf(kind.group, kind.version, kind.plural),
       kind,
     ]),
