@@ -44,6 +44,7 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['machines-claims', 'Machines of OpenShift and their claims'],
   ['machine-vms', 'Machines whose virtual machines Mooring makes'],
   ['machine-vm-faults', 'Virtual machines of Machines under lost answers and crashes'],
+  ['machine-drain', 'Nodes of Machines that go'],
   ['machine-sets', 'Sets of Machines'],
   ['machines-pools', 'IPPools of Machines'],
   ['machines-tenants', 'What tenants can do about Machines'],

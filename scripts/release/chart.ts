@@ -98,7 +98,7 @@ function permissions(): Manifest {
   return {
     office: ofPart(officeComponent.name),
     desks: Object.fromEntries(deskNames.map(name => [name, ofDesk(name)])),
-    machines: rulesByScope(machinesSet),
+    machines: { ...rulesByScope(machinesSet), machines: rulesOf([machinesSet], ['machines']) },
     election: ofPart('election'),
     diagnostics: ofPart('diagnostics'),
     registration: ofPart('registration'),
@@ -123,7 +123,6 @@ function rulesByScope(set: PermissionSet) {
     cluster: rulesOf([set], ['cluster']),
     watched: rulesOf([set], ['watched']),
     own: rulesOf([set], ['own']),
-    machines: rulesOf([set], ['machines']),
   }
 }
 

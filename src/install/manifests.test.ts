@@ -346,10 +346,10 @@ describe('pools', () => {
   })
 })
 
-describe('an installation as people write it', () => {
+describe('the installation that the proposal of static addresses shows', () => {
   const golden = parse(readFileSync(new URL('../../test/static-ip/golden.yaml', import.meta.url), 'utf8'))
   const config = configOf(stringify(golden.installConfig))
-  const manifests = renderManifests(config, 'lab-fhshn')
+  const manifests = renderManifests(config, 'ngirard-dev-fhshn')
 
   it('has nothing wrong with it', () => {
     expect(checkInstallConfig(config)).toEqual([])
@@ -360,8 +360,8 @@ describe('an installation as people write it', () => {
   })
 
   it('gives the objects that the installer would write, field by field', () => {
-    const name = 'lab-fhshn-master-0-claim-0-0'
-    expect(named(manifests, 'Machine', 'lab-fhshn-master-0')).toEqual(golden.machine)
+    const name = 'ngirard-dev-fhshn-master-0-claim-0-0'
+    expect(named(manifests, 'Machine', 'ngirard-dev-fhshn-master-0')).toEqual(golden.machine)
     expect(named(manifests, 'IPAddressClaim', name)).toEqual(golden.claim)
     expect(named(manifests, 'IPAddress', name)).toEqual(golden.address)
     expect(kind(manifests, 'ControlPlaneMachineSet')[0]).toEqual(golden.controlPlane)

@@ -57,8 +57,8 @@ describe('A Machine whose virtual machine Mooring makes', () => {
     const node = await world.create(aNode(name, `vsphere://bios-${machine.metadata.uid}`))
     const plain = await aPod(world, name, 'plain')
     const kept = await aPod(world, name, 'kept')
-    const owner = { apiVersion: 'apps/v1', kind: 'DaemonSet', name: 'agent', uid: 'a-set', controller: true }
-    const agent = await aPod(world, name, 'agent', { ownerReferences: [owner] })
+    const isStatic = { annotations: { 'kubernetes.io/config.mirror': 'of-a-file' } }
+    const fixed = await aPod(world, name, 'static', isStatic)
     const budget = await world.create({
       apiVersion: 'policy/v1',
       kind: 'PodDisruptionBudget',
@@ -79,7 +79,7 @@ describe('A Machine whose virtual machine Mooring makes', () => {
     await world.delete(budget)
     await isEnded(world, kept)
     await goes(site, machine)
-    expect((await world.get(agent))?.metadata.deletionTimestamp).toBeUndefined()
+    expect((await world.get(fixed))?.metadata.deletionTimestamp).toBeUndefined()
   })
 
   test('is not drained where a user says so, and hooks before its end come after the drain', async () => {

@@ -3,10 +3,10 @@
 import { describe, expect, test } from 'vitest'
 import { machines } from './kinds.ts'
 import { nextName } from './machines.ts'
-import { aDevice, aMachinePool, waitsWith } from './openshift-machines.ts'
+import { aDevice, aMachinePool, saidBy, waitsWith } from './openshift-machines.ts'
 import { holdsBecome } from './promises.ts'
 import { aSite, aVM, kargsKey, runs, type Site, specOf, workspace } from './vsphere-site.ts'
-import type { Stored } from './world.ts'
+import { isInProcess, type Stored } from './world.ts'
 
 const clusterLabel = 'machine.openshift.io/cluster-api-cluster'
 
@@ -47,6 +47,11 @@ describe('A MachineSet', () => {
     expect(waiting).toHaveLength(2)
     for (const machine of waiting) await waitsWith(world, machine, /PoolExhausted/)
     await world.patch(pool, { spec: { addresses: ['192.168.101.10-192.168.101.16'] } })
+    // They are told at once; on a server a second may be short for other reasons.
+    for (const machine of waiting) {
+      const isTrue = async () => expect(saidBy(await world.get(machine))?.status).toBe('True')
+      await world.eventually(isTrue, isInProcess ? 1_000 : undefined)
+    }
     await becomes(site, set, { readyReplicas: 7 })
     const kargs = vcenter.vms.map(({ extraConfig }) => extraConfig.get(kargsKey)?.split(':')[0])
     expect(new Set(kargs)).toEqual(new Set(Array.from({ length: 7 }, (_, i) => `ip=192.168.101.${10 + i}`)))

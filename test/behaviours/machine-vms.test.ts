@@ -64,7 +64,10 @@ describe('A Machine whose virtual machine Mooring makes', () => {
     const own = await world.create(aVM([aDevice(pool)]))
     await runs(site, silent)
     await runs(site, own)
-    const toldTo = (machine: Stored) => vmOf(site, machine)?.extraConfig.get(kargsKey)?.replace(/^ip=\S+ /, '')
+    const toldTo = (machine: Stored) =>
+      vmOf(site, machine)
+        ?.extraConfig.get(kargsKey)
+        ?.replace(/^ip=\S+ /, '')
     expect(toldTo(silent)).toBe('nameserver=192.168.101.5 nameserver=192.168.101.6')
     expect(toldTo(own)).toBe('nameserver=192.168.101.2')
   })

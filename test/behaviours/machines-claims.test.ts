@@ -484,6 +484,46 @@ describe('What the installer of OpenShift generates', () => {
     await holdsBecome(world, pool, 1)
   })
 
+  test('and is applied with a status that a create drops is bound to the same address, and applied again stays as it is', async () => {
+    const world = await aWorld()
+    const pool = await world.create(anInstallerPool({ addresses: ['192.168.101.241-192.168.101.249'] }))
+    const machine = aMachine([aDevice(pool)])
+    const { claim, report } = installed(pool, '192.168.101.245', machine)
+    await world.create(report)
+    const whole: Stored = { ...claim, status: { addressRef: { name: claim.metadata.name } } }
+    const made = await world.create(whole)
+    expect(made.status?.addressRef).toBeUndefined()
+    await isClaimed(world, await world.create(machine))
+    await isServed(world, claim, '192.168.101.245')
+    const { status } = (await world.get(claim)) as Stored
+    await world.patch(claim, {
+      metadata: { labels: { again: 'applied' } },
+      status: { addressRef: { name: 'another' } },
+    })
+    await world.idle(5_000)
+    expect((await world.get(claim))?.status).toEqual(status)
+  })
+
+  test('with one address twice is refused the second time, also while there is no pool', async () => {
+    const world = await aWorld()
+    const pool = { ...anInstallerPool(), metadata: { name: nextName('dangling') } }
+    const machines = [aMachine([aDevice(pool)]), aMachine([aDevice(pool)])]
+    const [first, second] = machines as [Stored, Stored]
+    for (const machine of machines) await apply(world, pool, '192.168.101.243', machine)
+    await isClaimed(world, await world.create(first))
+    const { name } = claimOf(first).metadata
+    await waitsWith(
+      world,
+      await world.create(second),
+      new RegExp(
+        `its address 192\\.168\\.101\\.243 is that of IPAddress ${name} too, which was there before: delete one of them`,
+      ),
+    )
+    // The other one goes, and it has the address.
+    await world.delete(first)
+    await isClaimed(world, second)
+  })
+
   test('stays bound while there is no pool, and an added Machine says which pool is to be made', async () => {
     const world = await aWorld()
     const pool = anInstallerPool({ addresses: ['192.168.101.241-192.168.101.249'] })

@@ -36,7 +36,8 @@ const plain = (text: string): string[] =>
 
 /** What the page shows is the end of what was printed. The commands at the end that only look are given again until it is so. */
 export async function follow({ commands, shown }: Step, env: NodeJS.ProcessEnv): Promise<void> {
-  const sh = async (text: string) => (await run('bash', ['-euc', text], { env })).stdout
+  // Without --norc it reads a bashrc where its input is a socket, as here, and no shell is around it.
+  const sh = async (text: string) => (await run('bash', ['--norc', '-euc', text], { env })).stdout
   const lines = commands.trimEnd().split('\n')
   const acting = lines.findLastIndex(line => !line.startsWith('kubectl get ')) + 1
   const done = await sh(lines.slice(0, acting).join('\n'))

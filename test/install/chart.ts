@@ -131,7 +131,13 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
       const same = rendered.find(one => keyOf(one) === keyOf(role))
       expectSame(`${keyOf(role)}: rules`, role.rules, same?.rules)
     }
-    expectSame('by default', [], readObjects(await template([])).filter(isOf).map(keyOf))
+    expectSame(
+      'by default',
+      [],
+      readObjects(await template([]))
+        .filter(isOf)
+        .map(keyOf),
+    )
   })
 
   await it('for one namespace, has the permissions of config/rbac/one-namespace.yaml', async () => {

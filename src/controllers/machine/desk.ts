@@ -12,7 +12,7 @@ import { createSetCaches } from './sets/world.ts'
 import { openVMs } from './vm/open.ts'
 import { Sessions } from './vm/sessions.ts'
 import { machineWebhooks } from './webhooks/webhooks.ts'
-import { createCaches, type MachineWorld, OwnedClaims } from './world.ts'
+import { createCaches, type MachineWorld, OwnedClaims, ShownAddresses } from './world.ts'
 
 const openshift = 'OpenShift'
 const clusterAPI = 'Cluster API'
@@ -42,7 +42,8 @@ function seeMachines(office: Office): DeskInView {
     open(domain) {
       const owned = new OwnedClaims(caches.claims)
       const recorder = office.recorderOf(machine.name)
-      const world: MachineWorld = { client, clock, scope, mode, caches, owned, recorder }
+      const shown = new ShownAddresses(caches.reports)
+      const world: MachineWorld = { client, clock, scope, mode, caches, owned, shown, recorder }
       openClaims(domain, world)
       if (mode === 'full') {
         const sessions = new Sessions(of => vcenters.connect({ ...of, clock, random }), clock)

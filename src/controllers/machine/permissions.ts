@@ -41,7 +41,7 @@ const secrets = { group: '', plural: 'secrets', namespaced: true }
 
 /** What it may do besides where it is the controller of Machines, with `--machine-mode=full`. Claims are served without any of it. */
 export const fullMachinePermissions: readonly Permission[] = [
-  permission([machineSets, controlPlaneMachineSets], ['list', 'watch'], 'sets of Machines are not seen'),
+  permission([machineSets, controlPlaneMachineSets], ['get', 'list', 'watch'], 'sets of Machines are not seen'),
   permission(infrastructures, ['list', 'watch'], 'a control plane is not replaced in its failure domains'),
   permission(nodes, ['get', 'patch'], 'the Node of a Machine is not drained before its virtual machine goes'),
   everywhere(permission(pods, ['list'], 'the Node of a Machine is not drained before its virtual machine goes')),

@@ -1,7 +1,10 @@
 // What the machine desk knows and may touch. Its reconcilers take all of it from here and nothing from anywhere else.
 
+import type { IPAddress } from '../../api/ip-address.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
 import { controllingMachine } from '../../api/machine.ts'
+import { parseIP, toIPText } from '../../ip/address.ts'
+import { isMalformed } from '../../ip/malformed.ts'
 import { Cache } from '../../kube/cache.ts'
 import type { Client } from '../../kube/client.ts'
 import type { Recorder } from '../../kube/events.ts'
@@ -11,7 +14,7 @@ import { readable } from '../office/kept.ts'
 import type { MachineMode, Office } from '../office/office.ts'
 import type { Scope } from '../office/scope.ts'
 import { claims, reports } from './kinds.ts'
-import { claimOf, keepClaim, keepReport } from './parsed.ts'
+import { claimOf, keepClaim, keepReport, reportOf } from './parsed.ts'
 
 export interface Caches {
   readonly machines: Cache<KubeObject>
@@ -27,6 +30,7 @@ export interface MachineWorld {
   readonly mode: MachineMode
   readonly caches: Caches
   readonly owned: OwnedClaims
+  readonly shown: ShownAddresses
 }
 
 /** Claims and IPAddresses are kept by the desk that serves them: one cache of each is enough. */
@@ -73,6 +77,52 @@ export class OwnedClaims {
     if (keys.size === 0) this.#byMachine.delete(machine)
   }
 }
+
+/** IPAddresses by pool and address: two of one address are seen here, also where there is no pool that the ledger knows. */
+export class ShownAddresses {
+  readonly #byAddress = new Map<string, Set<IPAddress>>()
+
+  constructor(cache: Cache<KubeObject>) {
+    for (const object of cache.values()) this.#put(readable(object, reportOf))
+    cache.subscribe(({ old, new: next }) => {
+      this.#remove(readable(old, reportOf))
+      this.#put(readable(next, reportOf))
+    })
+  }
+
+  /** Those with the pool and the address of this one. */
+  alike(report: IPAddress): IPAddress[] {
+    return [...(this.#byAddress.get(placeOf(report)) ?? [])]
+  }
+
+  /** One with the address of this one that was there before it. */
+  before(report: IPAddress): IPAddress | undefined {
+    const [first] = this.alike(report).toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
+    return first === undefined || first.metadata.name === report.metadata.name ? undefined : first
+  }
+
+  #put(report: IPAddress | undefined): void {
+    if (report === undefined || report.isDeleting) return
+    const place = placeOf(report)
+    this.#byAddress.set(place, (this.#byAddress.get(place) ?? new Set()).add(report))
+  }
+
+  #remove(report: IPAddress | undefined): void {
+    if (report === undefined) return
+    const place = placeOf(report)
+    const there = this.#byAddress.get(place)
+    for (const one of there ?? []) if (one.metadata.name === report.metadata.name) there?.delete(one)
+    if (there?.size === 0) this.#byAddress.delete(place)
+  }
+}
+
+/** Pools are taken for those of the namespace: where they are of the cluster, the ledger counts. */
+function placeOf({ metadata, poolRef: { apiGroup, kind, name }, address }: IPAddress): string {
+  const ip = parseIP(address)
+  return [metadata.namespace, apiGroup, kind, name, isMalformed(ip) ? address : toIPText(ip)].join(' ')
+}
+
+const ageOf = ({ metadata: { creationTimestamp, name } }: IPAddress): string => `${creationTimestamp} ${name}`
 
 /** Key of the Machine that controls the claim, by its owner reference. */
 export function machineKeyOf(object: KubeObject): string | undefined {

@@ -3,7 +3,8 @@
 //   changed         wakes
 //   a Machine       itself
 //   a claim         the Machine that controls it; the Machine after which it is named
-//   an IPAddress    the Machine of the claim that it names, and of the claim of its own name; without Machines none
+//   an IPAddress    the Machine of the claim that it names, of the claim of its own name, and of those that show the same address;
+//                   without Machines none
 
 import { type KubeObject, namespaceOfKey } from '../../../kube/object.ts'
 import type { Domain } from '../../../runtime/domain.ts'
@@ -17,7 +18,7 @@ import { reconcileMachine } from './reconcile.ts'
 const concurrency = 16
 
 export function openClaims(domain: Domain, world: MachineWorld): void {
-  const { client, caches } = world
+  const { client, caches, shown } = world
   const reconciler = domain.addReconciler(
     defineReconciler({
       name: 'machine.claims',
@@ -41,12 +42,10 @@ export function openClaims(domain: Domain, world: MachineWorld): void {
   })
   caches.reports.subscribe(({ key, old, new: next }) => {
     if (caches.machines.size === 0) return
-    wake(key, caches.claims.get(key))
-    for (const object of [old, next]) {
-      const name = readable(object, reportOf)?.claimName
-      const claim = name === undefined ? key : `${namespaceOfKey(key)}/${name}`
-      if (claim !== key) wake(claim, caches.claims.get(claim))
-    }
+    const changed = [old, next].flatMap(object => readable(object, reportOf) ?? [])
+    const named = changed.flatMap(report => [report, ...shown.alike(report)]).map(({ claimName }) => claimName)
+    const ofNamed = named.map(name => `${namespaceOfKey(key)}/${name}`)
+    for (const claim of new Set([key, ...ofNamed])) wake(claim, caches.claims.get(claim))
   })
 }
 

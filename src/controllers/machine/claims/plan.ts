@@ -9,6 +9,7 @@
 //   the claim belongs to nobody                          it becomes the Machine's
 //   the claim is not bound                               wait, and repeat what its provider says about it
 //   its IPAddress is gone, or another claim's            wait, and say so
+//   another IPAddress of the pool has its address        wait, and say which: where there is no pool, no ledger sees it
 //   it is bound                                          its address is the Machine's
 //
 // One condition tells of all of them. A virtual machine is ordered only when all are bound, and with what the Machine then remembers:
@@ -35,6 +36,8 @@ import { type WantedClaim, wantedBy, wishFaults } from './wanted.ts'
 export interface ClaimSeen {
   readonly claim: IPAddressClaim
   readonly report: IPAddress | undefined
+  /** Another one of the same pool and address, which was there before. */
+  readonly rival?: IPAddress | undefined
 }
 
 export interface ClaimsSeen {
@@ -122,11 +125,11 @@ function stateOf(
       return { name, why: 'it was deleted, and which address it had is not known: make it anew' }
     return { name, make: { ...wanted, address }, why: `it was deleted, and asks for ${address} again` }
   }
-  const { claim, report } = seen
+  const { claim, report, rival } = seen
   const why = whyNotUsed(claim, wanted, machine)
   if (why !== undefined) return { name, why }
   const adopted = isWhole(claim, machine) ? {} : { adopt: claim }
-  const found = addressOf(claim, report)
+  const found = addressOf(claim, report, rival)
   if (!('address' in found)) return { name, ...adopted, why: found.why }
   const isNobodys = report?.metadata.ownerReferences.length === 0 && poolOfClaim(claim) !== undefined
   return { name, ...adopted, ...(isNobodys && { own: { claim, report } }), address: found.address, why: '' }
@@ -158,7 +161,11 @@ function isWhole({ metadata }: IPAddressClaim, machine: Machine): boolean {
   return isControlled && claimProtectionFinalizers.some(finalizer => metadata.finalizers.includes(finalizer))
 }
 
-function addressOf(claim: IPAddressClaim, report: IPAddress | undefined): { address: string } | { why: string } {
+function addressOf(
+  claim: IPAddressClaim,
+  report: IPAddress | undefined,
+  rival: IPAddress | undefined,
+): { address: string } | { why: string } {
   if (claim.addressName === '') return { why: whyUnbound(claim) }
   const named = `IPAddress ${quoteUnlessName(claim.addressName)}`
   if (report === undefined) return { why: `it is bound to ${named}, which does not exist or cannot be read` }
@@ -168,6 +175,10 @@ function addressOf(claim: IPAddressClaim, report: IPAddress | undefined): { addr
   const ip = parseIP(report.address)
   if (isMalformed(ip)) return { why: `it is bound to ${named}, and ${ip.malformed}` }
   if (report.prefix === undefined) return { why: `it is bound to ${named}, which does not say how long its subnet is` }
+  if (rival !== undefined) {
+    const other = `IPAddress ${quoteUnlessName(rival.metadata.name)}`
+    return { why: `its address ${toIPText(ip)} is that of ${other} too, which was there before: delete one of them` }
+  }
   return { address: `${toIPText(ip)}/${report.prefix}` }
 }
 

@@ -17,7 +17,7 @@ import { readable } from '../../office/kept.ts'
 import { isInScope } from '../../office/scope.ts'
 import { machines } from '../kinds.ts'
 import { claimOf, machineOf, reportOf } from '../parsed.ts'
-import type { Caches, MachineWorld } from '../world.ts'
+import type { MachineWorld } from '../world.ts'
 import { type ClaimSeen, type ClaimsSeen, decide, type NewClaim } from './plan.ts'
 import { adoptClaim, makeClaim, ownReport, remember, say, unprotect } from './steps.ts'
 
@@ -37,7 +37,7 @@ export async function reconcileMachine(key: string, world: MachineWorld): Promis
 }
 
 async function serve(object: KubeObject, machine: Machine, world: MachineWorld): Promise<PassResult> {
-  const seen = observe(machine, world.caches)
+  const seen = observe(machine, world)
   const plan = decide(seen)
   for (const claim of plan.adopt) await adoptClaim(world, machine, claim)
   for (const { claim, report } of plan.own) await ownReport(world, claim, report)
@@ -68,15 +68,16 @@ async function makeAll(
   return isTaken ? 'taken' : undefined
 }
 
-function observe(machine: Machine, { claims, reports }: Caches): ClaimsSeen {
+function observe(machine: Machine, { caches: { claims, reports }, shown }: MachineWorld): ClaimsSeen {
   const { namespace } = machine.metadata
   const claimNamed = (name: string): ClaimSeen | 'unreadable' | undefined => {
     const object = claims.get(`${namespace}/${name}`)
     if (object === undefined) return undefined
     const claim = claimOf(object)
     if (isMalformed(claim)) return 'unreadable'
-    const report = claim.addressName === '' ? undefined : reports.get(`${namespace}/${claim.addressName}`)
-    return { claim, report: readable(report, reportOf) }
+    const named = claim.addressName === '' ? undefined : reports.get(`${namespace}/${claim.addressName}`)
+    const report = readable(named, reportOf)
+    return { claim, report, rival: report && shown.before(report) }
   }
   return { machine, claimNamed }
 }

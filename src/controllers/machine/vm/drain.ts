@@ -14,7 +14,7 @@ import { defineKind, type KubeObject } from '../../../kube/object.ts'
 import type { VirtualMachine } from '../../../vsphere/virtual-machine.ts'
 import type { Why } from './turn.ts'
 
-interface Node extends KubeObject {
+export interface Node extends KubeObject {
   readonly spec?: { readonly providerID?: string; readonly unschedulable?: boolean }
   readonly status?: {
     readonly nodeInfo?: { readonly systemUUID?: string }
@@ -22,7 +22,7 @@ interface Node extends KubeObject {
   }
 }
 
-interface Pod extends KubeObject {
+export interface Pod extends KubeObject {
   readonly status?: { readonly phase?: string }
 }
 
@@ -83,7 +83,7 @@ const evictedMax = 50
 
 const namedMax = 5
 
-function isInTheWay({ metadata, status }: Pod, node: Node): boolean {
+export function isInTheWay({ metadata, status }: Pod, node: Node): boolean {
   if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return false
   if (Object.hasOwn(metadata.annotations ?? {}, 'kubernetes.io/config.mirror')) return false
   if (metadata.ownerReferences?.some(({ controller, kind }) => controller === true && kind === 'DaemonSet'))
