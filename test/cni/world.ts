@@ -148,12 +148,16 @@ async function startServer(server: ServerKind, dir: string, processes: Processes
   }
   const options = { dir, args: ['--desks=vm', '--playground=none'] }
   let running = await startEmbedded(options)
-  processes.keep(() => running.stop())
   const { url, kubeconfig } = running
-  const restart = async () => {
-    await running.kill()
-    running = await startEmbedded({ ...options, listen: new URL(url).host })
+  let restarting = Promise.resolve()
+  const restart = () => {
+    restarting = running.kill().then(async () => {
+      running = await startEmbedded({ ...options, listen: new URL(url).host })
+    })
+    return restarting
   }
+  // One that is just being started is ended too.
+  processes.keep(() => restarting.catch(() => {}).then(() => running.stop()))
   return { url, kubeconfig, restart }
 }
 
