@@ -16,6 +16,8 @@ const kubeVirtPath = `/apis/kubevirt.io/v1/namespaces/${fleetHome}/kubevirts/kub
 const settingPath = '/apis/harvesterhci.io/v1beta1/settings'
 const podsPath = `/api/v1/namespaces/${fleetHome}/pods`
 const setting = 'vm-migration-network'
+/** How long a pod of virt-handler takes to stop. */
+const restartMs = 2_000
 
 export function fleetPeopleOf(world: PerturbedWorld, { create, send, wait }: Ways): FleetPeople {
   const { fleet, machines, holds } = world.observer
@@ -45,6 +47,9 @@ export function fleetPeopleOf(world: PerturbedWorld, { create, send, wait }: Way
     for (const node of [...fleet.nodes.keys()].toSorted()) {
       const pod = handlers.find(({ metadata }) => metadata.name === `virt-handler-${node}`)
       if (pod !== undefined && isOn(pod, network)) continue
+      // Long enough for what is removed too early to be missed.
+      if (pod !== undefined) await new Promise<void>(resolve => world.clock.setTimer(restartMs, resolve))
+      if (fleet.network !== network) return true
       if (pod !== undefined) await ask('DELETE', `${podsPath}/${pod.metadata.name}?gracePeriodSeconds=0`)
       const given = network === '' ? [] : statusFor(node, network)
       // It waits for its address: a change of the ledger brings the next look.
