@@ -58,6 +58,12 @@ export function gives(ranges: readonly MigrationRange[], text: string): boolean 
   return !isMalformed(ip) && ranges.some(range => hasIP(usableOf(range), ip))
 }
 
+/** Whether an address, as a text, is of the subnets, given out or not. */
+export function hasSubnetOf(ranges: readonly MigrationRange[], text: string): boolean {
+  const ip = parseIP(text)
+  return !isMalformed(ip) && ranges.some(({ subnet }) => containsIP(subnet, ip))
+}
+
 /** The lowest and the highest address that is given out; undefined where there is none. */
 export function endsOf(range: MigrationRange): { readonly start: IP; readonly end: IP } | undefined {
   const { family, ranges } = usableOf(range)

@@ -326,6 +326,21 @@ const rows: readonly Row[] = [
   ['there is no KubeVirt', { kubeVirt: undefined }, 'none', 'GetKubeVirtError'],
 ]
 
+test('An address that a node has and that is excluded later stays, is no reason to roll back, and is named', () => {
+  const narrower = wanted({ exclude: ['10.1.2.1/32'] })
+  const plan = decide(
+    seen({
+      asks: { kind: 'network', network: narrower },
+      made: [made(narrower)],
+      memory: rolling(narrower, doneWith(one)),
+      kubeVirt: kubeVirt(attachmentName(narrower)),
+      handlers: both(attachmentName(narrower)),
+    }),
+  )
+  expect(plan.says).toMatchObject({ status: 'True', reason: 'Completed' })
+  expect(plan.says?.message).toContain('excluded, and still in use until the network is reset: 1 has 10.1.2.1')
+})
+
 describe('What is done next, where', () => {
   const cases = rows.map(([what, given, step, reason, memory]) => ({ what, given, step, reason, memory }))
   test.each(cases)('$what', ({ given, step, reason, memory }) => {

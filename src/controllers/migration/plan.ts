@@ -18,10 +18,10 @@ import type { ConditionFact } from '../../api/condition.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { attachmentName, differencesFrom } from '../../migration/attachment.ts'
 import { configuredCondition } from '../../migration/names.ts'
-import { countUsable } from '../../migration/range.ts'
+import { countUsable, gives, hasSubnetOf } from '../../migration/range.ts'
 import { defaultHash, type Wanted } from '../../migration/wanted.ts'
 import type { KubeVirt } from './kubevirt.ts'
-import { type Handler, isGivenOut, type Progress, progressOf, type SelectedNode } from './rollout.ts'
+import { type Handler, type Progress, progressOf, type SelectedNode } from './rollout.ts'
 
 /** What is asked for. */
 export type Asks =
@@ -174,7 +174,7 @@ const isAsWanted = ({ hash, config, hasMarks }: Made, network: Wanted): boolean 
   hash === network.hash && hasMarks && differencesFrom(config, network).length === 0
 
 const progressIn = ({ nodes, handlers }: Seen, attachment: string, network: Wanted): Progress =>
-  progressOf(nodes, handlers, attachment, ip => isGivenOut(network, ip))
+  progressOf(nodes, handlers, attachment, ip => hasSubnetOf(network.ranges, ip))
 
 const isComplete = ({ waiting, down }: Progress, { whyNotReady }: KubeVirt): boolean =>
   waiting.length === 0 && down.length === 0 && whyNotReady === undefined
@@ -310,9 +310,23 @@ function finished(seen: Seen, target: Target, progress: Progress): Plan {
   }
   return {
     step: undefined,
-    says: { type: configuredCondition, status: 'True', reason: 'Completed', message: now },
+    says: {
+      type: configuredCondition,
+      status: 'True',
+      reason: 'Completed',
+      message: [now, ...keptOver(seen, target)].join('; '),
+    },
     memory: { ...memory, failed: undefined },
   }
+}
+
+/** An address that is excluded later is not taken away from the node that has it, as a pool that shrinks takes none away. */
+function keptOver({ handlers }: Seen, { network }: Target): string[] {
+  if (network === undefined) return []
+  const over = handlers.flatMap(({ node, addresses = [] }) =>
+    addresses.filter(ip => !gives(network.ranges, ip)).map(ip => `${node} has ${ip}`),
+  )
+  return over.length === 0 ? [] : [`excluded, and still in use until the network is reset: ${several(over)}`]
 }
 
 function progressText({ ready, waiting, down }: Progress, kubeVirt: KubeVirt | undefined): string {

@@ -4,13 +4,9 @@
 import { networkStatusAnnotation, networksAnnotation } from '../../api/names.ts'
 import { parseNetworkSelections } from '../../api/network-selection.ts'
 import { isRecord, jsonOf } from '../../api/shape.ts'
-import { parseIP } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
-import { hasIP } from '../../ip/range-set.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { migrationInterface } from '../../migration/names.ts'
-import { usableOf } from '../../migration/range.ts'
-import type { Wanted } from '../../migration/wanted.ts'
 
 /** A pod of virt-handler. */
 export interface Handler {
@@ -92,7 +88,7 @@ export function progressOf(
   nodes: readonly SelectedNode[],
   handlers: readonly Handler[],
   network: string,
-  isUsable: (address: string) => boolean,
+  isOfNetwork: (address: string) => boolean,
 ): Progress {
   const ready: string[] = []
   const waiting: { node: string; why: string }[] = []
@@ -101,7 +97,7 @@ export function progressOf(
     const why = whyNot(
       handlers.filter(({ node }) => node === name),
       network,
-      isUsable,
+      isOfNetwork,
     )
     if (why === undefined) ready.push(name)
     else if (isReady) waiting.push({ node: name, why })
@@ -111,7 +107,11 @@ export function progressOf(
 }
 
 /** Two pods of one node are there for a moment, while one follows the other. */
-function whyNot(handlers: readonly Handler[], network: string, isUsable: (ip: string) => boolean): string | undefined {
+function whyNot(
+  handlers: readonly Handler[],
+  network: string,
+  isOfNetwork: (ip: string) => boolean,
+): string | undefined {
   const there = handlers.find(one => one.network === network)
   if (handlers.some(one => one.network !== network)) return 'virt-handler runs on the former network'
   if (there === undefined) return 'it has no pod of virt-handler'
@@ -119,11 +119,6 @@ function whyNot(handlers: readonly Handler[], network: string, isUsable: (ip: st
   if (!there.isReady) return `pod ${pod} is not ready`
   if (network === '') return undefined
   if (addresses === undefined || addresses.length === 0) return `pod ${pod} has no address on ${migrationInterface}`
-  const wrong = addresses.find(ip => !isUsable(ip))
-  return wrong === undefined ? undefined : `pod ${pod} has ${wrong}, which the network does not give out`
-}
-
-export function isGivenOut({ ranges }: Pick<Wanted, 'ranges'>, address: string): boolean {
-  const ip = parseIP(address)
-  return !isMalformed(ip) && ranges.some(range => hasIP(usableOf(range), ip))
+  const wrong = addresses.find(ip => !isOfNetwork(ip))
+  return wrong === undefined ? undefined : `pod ${pod} has ${wrong}, which is not of its subnet`
 }

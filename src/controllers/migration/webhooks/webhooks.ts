@@ -25,7 +25,7 @@ export const migrationWebhooks: readonly Webhook<MigrationFacts>[] = [
     path: '/validate-mooring-dev-virtualmachineinstancemigration-gate',
     operations: ['CREATE'],
     // Open while Mooring does not answer: a node must be drained then too, and a migration that meets a restart fails and is tried
-    // again, whereas a gate that stays shut stops every drain of the cluster (docs/adr/0025).
+    // again, whereas a gate that stays shut stops every drain of the cluster (docs/adr/0024).
     failurePolicy: 'Ignore',
     timeoutSeconds: 5,
     answer: (request, facts) => admitMigration(request, facts),
