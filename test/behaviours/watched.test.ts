@@ -306,6 +306,7 @@ describe('The log of a claim', () => {
       'capi: the desk begins to work',
       'import: the desk begins to work',
       'machine: the desk begins to work',
+      'migration: the desk begins to work',
       'office: the desk begins to work',
       'vm: the desk begins to work',
     ])

@@ -62,9 +62,11 @@ function allTaken(): Taken[] {
   })
 }
 
+/** From each rule that grants it: two desks may need the same of one kind, beside different other things. */
 function without(role: Manifest, rules: readonly Rule[], at: number, resource: string, verb: string): Manifest {
-  const left = rules.flatMap((rule, index) => {
-    if (index !== at) return [rule]
+  const group = rules[at]?.apiGroups?.[0]
+  const left = rules.flatMap(rule => {
+    if (rule.apiGroups?.[0] !== group || !rule.resources?.includes(resource)) return [rule]
     const others = (rule.resources ?? []).filter(one => one !== resource)
     const verbs = rule.verbs.filter(one => one !== verb)
     return [

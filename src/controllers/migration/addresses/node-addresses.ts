@@ -52,8 +52,20 @@ export type Refusals = Map<string, string>
 
 export async function reconcileNode(name: string, refusals: Refusals, world: AddressesWorld): Promise<PassResult> {
   const node = world.caches.nodes.get(name)
-  refusals.delete(name)
-  if (node === undefined) return done()
+  // What is known until now stays said while the API server is asked.
+  const { result, refusal } = node === undefined ? { result: done() } : await serve(node, world)
+  if (refusal === undefined) refusals.delete(name)
+  else refusals.set(name, refusal)
+  return result
+}
+
+interface Served {
+  readonly result: PassResult
+  /** Why it gets no address. */
+  readonly refusal?: string
+}
+
+async function serve(node: KubeObject, world: AddressesWorld): Promise<Served> {
   const { uid = '' } = node.metadata
   const known = isHeld(holdsOfClaim(world.views, uid))
   const sources = isServed(node, world) ? nodeNetworks(world) : []
@@ -62,12 +74,14 @@ export async function reconcileNode(name: string, refusals: Refusals, world: Add
   const held = isMissing || surplusOf(known).length > 0 ? isHeld(await askHoldsOf(uid, inLedger(world))) : known
   await letGo(inLedger(world), surplusOf(held))
   await letGoOfGone(held, world)
+  let refused: Served | undefined
   for (const source of sources) {
     const asks = asksOf(source, sources, held, world)
-    const result = asks.length === 0 ? done() : await take(node, source, asks, held, refusals, world)
-    if (result.kind !== 'done') return result
+    const served = asks.length === 0 ? { result: done() } : await take(node, source, asks, held, world)
+    if (served.result.kind !== 'done') return served
+    if (served.refusal !== undefined) refused = served
   }
-  return done()
+  return refused ?? { result: done() }
 }
 
 const isHeld = (holds: readonly Hold[]): Hold[] => holds.filter(({ state }) => state === 'held')
@@ -178,9 +192,8 @@ async function take(
   source: Identity,
   asks: readonly PartAsk[],
   held: readonly Hold[],
-  refusals: Refusals,
   world: AddressesWorld,
-): Promise<PassResult> {
+): Promise<Served> {
   const { ledger, views, random } = world
   const own = { kind: nodes.kind, key: name }
   const parts: PartsLedger = {
@@ -201,11 +214,11 @@ async function take(
   )
   const plan = isUsedUp === undefined ? chooseParts(asks, applicant, held, parts) : undefined
   if (plan === undefined || plan.kind === 'refused') {
-    refusals.set(name, plan?.message ?? `no address of ${source.name} is free: widen its range, or exclude less of it`)
-    return done()
+    const usedUp = `no address of ${source.name} is free: widen its range, or exclude less of it`
+    return { result: done(), refusal: plan?.message ?? usedUp }
   }
   const taken = await takeAll(inLedger(world), plan.parts, { own: [own] })
-  return taken.kind === 'taken' ? done() : requeue()
+  return { result: taken.kind === 'taken' ? done() : requeue() }
 }
 
 const isMissing = (part: string, held: readonly Hold[]): boolean => !held.some(({ claim }) => claim.part === part)
