@@ -101,7 +101,7 @@ describe('a controller with the roles that are shipped', () => {
       const { text } = await replica.readyz()
       const lines = text
         .split('\n')
-        .filter(line => !(/^desk (vm|import|machine) waits: /.test(line) && line.includes('not installed')))
+        .filter(line => !(/^desk (vm|import|machine|migration) waits: /.test(line) && line.includes('not installed')))
       return lines.join('\n') === `desk capi waits: ${reason}\n`
     })
     expect((await replica.readyz()).code).toBe(503)
