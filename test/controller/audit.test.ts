@@ -1,5 +1,5 @@
 // No permission is shipped that the controller does not use: the audit log of the API server, kept while every kind of pool, a
-// virtual machine with two interfaces, a Machine of OpenShift, an IPPool and networks that users define were used and left again, is
+// virtual machine with two interfaces, a Machine of OpenShift, an IPPool, networks that users define and migration networks were used and left again, is
 // compared with the roles. Only where there is such a log, which is on a real server.
 
 import { readFileSync } from 'node:fs'
@@ -29,11 +29,12 @@ const seldom: Readonly<Record<string, string>> = {
   'get ippools.ippool.k8s.cni.cncf.io': 'when a pool has changed meanwhile',
   'get userdefinednetworks.k8s.ovn.org': 'when a network has changed meanwhile',
   'get clusteruserdefinednetworks.k8s.ovn.org': 'when a network has changed meanwhile',
+  'get nodes': 'when something is held for a node that seems to be gone',
   'create subjectaccessreviews.authorization.k8s.io': 'when metrics are read',
   'create tokenreviews.authentication.k8s.io': 'when metrics are read',
 }
 /** The kinds of KubeVirt and of networks, as `mooring up` brings them. */
-const ofMachines = standInsOf([{ standIns: ['crd/kubevirt/', 'crd/networks/', 'crd/machine/'] }])
+const ofMachines = standInsOf([{ standIns: ['crd/kubevirt/', 'crd/networks/', 'crd/machine/', 'crd/harvester/'] }])
 const isAskedByServer = (permission: string) => permission.endsWith('/finalizers')
 
 const definable = ['UserDefinedNetwork', 'ClusterUserDefinedNetwork'] as const
@@ -54,6 +55,9 @@ beforeAll(async () => {
     'VirtualMachine',
     'VirtualMachineInstance',
     'Machine',
+    'KubeVirt',
+    'Setting',
+    'VlanStatus',
     ...definable,
   ]
   await until('the kinds of machines are served', async () => (await Promise.all(kinds.map(isServed))).every(is => is))
@@ -217,6 +221,46 @@ async function orderAndEnd(): Promise<void> {
   await ground.remove(pool)
 }
 
+/** Live migration gets a network by the setting of Harvester, then by a MigrationNetwork, and loses it again. */
+async function migrateAndEnd(): Promise<void> {
+  const namespace = 'harvester-system'
+  const kubeVirt = {
+    apiVersion: 'kubevirt.io/v1',
+    kind: 'KubeVirt',
+    metadata: { namespace, name: 'kubevirt' },
+    spec: {},
+  }
+  const value = JSON.stringify({ clusterNetwork: 'mgmt', vlan: 100, range: '10.150.0.0/24' })
+  const metadata = { name: 'vm-migration-network' }
+  const setting = { apiVersion: 'harvesterhci.io/v1beta1', kind: 'Setting', metadata, value }
+  const range = { bridge: 'br-migration', range: '10.151.0.0/24', kubevirt: kubeVirt.metadata }
+  const network = { apiVersion: 'mooring.dev/v1alpha1', kind: 'MigrationNetwork', metadata, spec: range }
+  const kind = kindNamed('KubeVirt')
+  const networkOf = async () => {
+    const found = (await ground.admin.get(kind, kubeVirt.metadata)) as KubeObject & {
+      readonly spec: { readonly configuration?: { readonly migrations?: { readonly network?: string } } }
+    }
+    // As its operator, which has nothing to roll where there is no node.
+    const conditions = [{ type: 'Available', status: 'True', reason: 'AllComponentsReady' }]
+    const status = { conditions, observedGeneration: found.metadata.generation }
+    await ground.admin.mergePatch(kind, kubeVirt.metadata, { status }, { subresource: 'status' })
+    return found.spec.configuration?.migrations?.network ?? ''
+  }
+  await ground.apply(aNamespace(namespace), kubeVirt, setting)
+  await until('KubeVirt has the network of the setting', async () => (await networkOf()) !== '')
+  const first = await networkOf()
+  await ground.apply({ ...setting, value: '' })
+  await until('it is taken back', async () => (await networkOf()) === '')
+  await ground.apply(network)
+  await until('KubeVirt has that of the MigrationNetwork', async () => !['', first].includes(await networkOf()))
+  await ground.remove(network)
+  await until('the MigrationNetwork is gone, and KubeVirt without', async () => {
+    const isWithout = (await networkOf()) === ''
+    return isWithout && (await ground.admin.get(kindNamed('MigrationNetwork'), metadata)) === undefined
+  })
+  await ground.remove(setting, kubeVirt)
+}
+
 describe.skipIf(audit === undefined)('the permissions that are shipped', () => {
   test('are used, every one of them', async () => {
     const replica = await aReplica(await ground.kubeconfigOf(options.namespace, 'audit-controller'))
@@ -254,6 +298,7 @@ describe.skipIf(audit === undefined)('the permissions that are shipped', () => {
     await liveAndEnd()
     await defineAndEnd()
     await orderAndEnd()
+    await migrateAndEnd()
     await replica.stop()
     expect(replica.lines.filter(({ level }) => level === 'error')).toEqual([])
 

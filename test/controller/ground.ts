@@ -154,6 +154,10 @@ const builtIn: readonly (readonly [kind: string, group: string, plural: string, 
   ['ClusterUserDefinedNetwork', 'k8s.ovn.org', 'clusteruserdefinednetworks', false],
   ['IPPool', 'ippool.k8s.cni.cncf.io', 'ippools', false],
   ['Machine', 'machine.openshift.io', 'machines', true],
+  ['KubeVirt', 'kubevirt.io', 'kubevirts', true],
+  ['Setting', 'harvesterhci.io', 'settings', false],
+  ['VlanStatus', 'network.harvesterhci.io', 'vlanstatuses', false],
+  ['MigrationNetwork', 'mooring.dev', 'migrationnetworks', false],
 ]
 
 const versions: Readonly<Record<string, string>> = {
@@ -164,6 +168,8 @@ const versions: Readonly<Record<string, string>> = {
   IPAMClaim: 'v1alpha1',
   IPPool: 'v1alpha',
   Machine: 'v1beta1',
+  'harvesterhci.io': 'v1beta1',
+  'network.harvesterhci.io': 'v1beta1',
 }
 
 /** Several groups have a kind IPPool: the one of networks is meant where none is said. */
