@@ -19,7 +19,7 @@ export default defineConfig({
     pool: 'threads',
     isolate: false,
     // Each worker has a server of its own. Most of the time is spent waiting.
-    maxWorkers: process.env.MOORING_TEST_KUBECONFIG ? 1 : 3,
+    maxWorkers: process.env.MOORING_TEST_KUBECONFIG ? 1 : 4,
     sequence: {
       sequencer: longestFirst(['versions', 'pools', 'restarts', 'watched', 'claims', 'hands', 'pool-status', 'paused']),
     },
