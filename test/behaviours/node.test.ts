@@ -29,8 +29,12 @@ const dual = {
 const claimsOfNodes = async (world: World): Promise<readonly Stored[]> =>
   (await world.list(ipamClaims)).filter(({ metadata }) => metadata.labels?.[nodeLabel] !== undefined)
 
+/** Of networks and of claims of the test: a server may have been used by others before. */
 const heldIn = async (world: World): Promise<readonly string[]> =>
-  ((await world.list(holds)) as Stored[]).filter(hold => hold.status.state === 'held').map(hold => hold.spec.address)
+  ((await world.list(holds)) as Stored[])
+    .filter(({ status }) => status.state === 'held')
+    .filter(({ spec }) => [spec.poolRef.namespace, spec.claimRef.namespace].includes(world.home))
+    .map(({ spec }) => spec.address)
 
 const gateway = (address: string) => ({ address, gateway: '10.9.0.1' })
 
