@@ -36,7 +36,7 @@ describe.each(scenarios.map((scenario, i) => ({ ...scenario, i })))('$name', ({ 
 
 test('the page about fault plans lists every family', () => {
   const page = readFileSync('docs/explanation/fault-plans.md', 'utf8')
-  const found = page.matchAll(/^\| (write|read|event) +\| (.+?) +\| (.+?) +\|$/gm)
+  const found = page.matchAll(/^\| (write|read|event|task|ask) +\| (.+?) +\| (.+?) +\|$/gm)
   const rows = [...found].map(([, at, name, what]) => ({ at, name, what }))
   expect(rows).toEqual(families.map(({ at, name, what }) => ({ at, name, what })))
 })
