@@ -185,7 +185,7 @@ export async function checkFleet(
             const seen = JSON.stringify(
               Object.fromEntries(Object.keys(what).map(key => [key, (status as Record<string, unknown>)?.[key]])),
             )
-            return seen === JSON.stringify(what) ? undefined : JSON.stringify(status)
+            return seen === JSON.stringify(what) ? undefined : (JSON.stringify(status) ?? 'it has no status yet')
           },
           patienceMs,
         )
@@ -354,7 +354,7 @@ async function untilReady(fleet: Fleet, set: string, count: number): Promise<voi
       const { status } = must(await fleet.client.get(`${base}/machinesets/${set}`)) as {
         status?: { readyReplicas?: number }
       }
-      return status?.readyReplicas === count ? undefined : JSON.stringify(status)
+      return status?.readyReplicas === count ? undefined : (JSON.stringify(status) ?? 'it has no status yet')
     },
     patienceMs,
   )
