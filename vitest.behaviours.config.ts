@@ -19,9 +19,20 @@ export default defineConfig({
     pool: 'threads',
     isolate: false,
     // Each worker has a server of its own. Most of the time is spent waiting.
-    maxWorkers: process.env.MOORING_TEST_KUBECONFIG ? 1 : 4,
+    maxWorkers: process.env.MOORING_TEST_KUBECONFIG ? 1 : 3,
     sequence: {
-      sequencer: longestFirst(['versions', 'pools', 'restarts', 'watched', 'claims', 'hands', 'pool-status', 'paused']),
+      sequencer: longestFirst(
+        ['versions', 'pools', 'restarts', 'watched', 'claims', 'hands', 'pool-status', 'paused'],
+        // There is one migration network in a cluster, and what is left of it would be served in every test that follows.
+        [
+          'migration-addresses',
+          'migration-gate',
+          'migration-network',
+          'migration-network-command',
+          'migration-webhooks',
+          'node',
+        ],
+      ),
     },
     // A thousand claims on a machine that has much else to do.
     retry,

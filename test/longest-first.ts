@@ -2,10 +2,12 @@
 
 import { BaseSequencer, type TestSequencerConstructor, type TestSpecification } from 'vitest/node'
 
-/** `longest` names them, the longest first; the others follow in the order of Vitest. */
-export function longestFirst(longest: readonly string[]): TestSequencerConstructor {
+/** `longest` names them, the longest first; the others follow in the order of Vitest, and those of `last` after all others. */
+export function longestFirst(longest: readonly string[], last: readonly string[] = []): TestSequencerConstructor {
   const placeOf = ({ moduleId }: TestSpecification): number => {
-    const place = longest.findIndex(name => moduleId.endsWith(`/${name}.test.ts`))
+    const isNamed = (name: string) => moduleId.endsWith(`/${name}.test.ts`)
+    if (last.some(isNamed)) return longest.length + 1
+    const place = longest.findIndex(isNamed)
     return place < 0 ? longest.length : place
   }
   return class extends BaseSequencer {
