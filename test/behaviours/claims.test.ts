@@ -8,6 +8,7 @@ import {
   holdsBecome,
   isGone,
   isServed,
+  ownWrites,
   readyOf,
   reportIsGone,
   saysWhy,
@@ -151,7 +152,7 @@ describe('A claim', () => {
     const made = await world.create(claim)
     await world.always(async () => expect(await world.get(claim)).toEqual(made))
     await staysUnserved(world, claim, 0)
-    expect(world.desk.writes).toEqual([])
+    expect(ownWrites(world)).toEqual([])
   })
 
   test.each(['example.com', 'ipam.metal3.io'])('on a pool of the group %s is left to others', async group => {
@@ -161,7 +162,7 @@ describe('A claim', () => {
     await world.always(async () => expect(await world.get(claim)).toEqual(made))
     await world.delete(claim)
     await isGone(world, claim)
-    expect(world.desk.writes).toEqual([])
+    expect(ownWrites(world)).toEqual([])
   })
 
   test('on a pool of another namespace finds none', async () => {

@@ -5,7 +5,7 @@ import { holdOf } from '../../src/controllers/office/parsed.ts'
 import { isMalformed } from '../../src/ip/malformed.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import { events, holds } from './kinds.ts'
-import type { Stored, Thing, World } from './world.ts'
+import { isInProcess, type Stored, type Thing, type World } from './world.ts'
 
 export interface Ready {
   readonly status: string
@@ -112,3 +112,7 @@ export async function eventsAbout(world: World, uid: string, namespace = world.h
     .filter(({ regarding }) => regarding.uid === uid)
     .map(({ type, reason }) => ({ type, reason }))
 }
+
+/** On a shared server a desk also tends to what other tests left: their rests end, their claims go. */
+export const ownWrites = ({ desk, home }: World): readonly string[] =>
+  desk.writes.filter(write => isInProcess || write.includes(home))

@@ -2,8 +2,18 @@ import { describe, expect, test } from 'vitest'
 import type { WireRequest } from '../../src/kube/wire.ts'
 import { aClaim, aCluster, aPool } from './builders.ts'
 import { claims, reports } from './kinds.ts'
-import { addressOf, aServedClaim, holdsBecome, holdsOf, isGone, isServed, reportIsGone, saysWhy } from './promises.ts'
-import { aWorld, isInProcess, type Stored, type World } from './world.ts'
+import {
+  addressOf,
+  aServedClaim,
+  holdsBecome,
+  holdsOf,
+  isGone,
+  isServed,
+  ownWrites,
+  reportIsGone,
+  saysWhy,
+} from './promises.ts'
+import { aWorld, type Stored, type World } from './world.ts'
 
 async function manyClaims(world: World, pool: Stored, count: number): Promise<void> {
   for (let made = 0; made < count; made += 50) {
@@ -136,9 +146,6 @@ describe('A process that is killed', () => {
     await aServedClaim(world, aClaim().on(pool), '10.0.1.1')
   })
 })
-
-/** On a shared server a desk also tends to what other tests left: their rests end, their claims go. */
-const ownWrites = ({ desk, home }: World) => desk.writes.filter(write => isInProcess || write.includes(home))
 
 describe('Nothing is written', () => {
   async function aWorldAtRest(): Promise<World> {
