@@ -1,6 +1,11 @@
 // Every plan that can be made for every scenario, played by as many processes as there are cores. Each scenario is played
 // once in calm weather on the embedded API server; that is how it has to end, whatever goes wrong. What fails is written to
-// a file with its scenario, seed, plan and history. To take part of it:
+// a file with its scenario, seed, plan and history.
+//
+// A desk that has nothing to do in a scenario only lists and watches, and costs most of the time: plans are played with the
+// desks that the scenario concerns, every tenth with all of them. All must end as the calm one did, in which every desk was on.
+//
+// To take part of it:
 //
 //   SCENARIO=race npm run test:perturbation     only scenarios with this in their name
 //   PLAN='answer lost' npm run …                only plans with this in their name
@@ -15,6 +20,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { desks } from '../../src/controllers/desks.ts'
 import { seededRandom } from '../harness/seeded-random.ts'
 import { scenarios } from '../scenarios/all.ts'
 import type { Scenario } from '../scenarios/scenario.ts'
@@ -38,6 +44,8 @@ const server = SERVER === 'embedded' ? 'embedded' : 'lean'
 const folder = join(tmpdir(), 'mooring-perturbation')
 /** Plans that are handed out at once: some seconds of work. */
 const portion = 20
+/** Of so many plans one is played with every desk. */
+const wholeEvery = 10
 
 /** One scenario with so many desks; the plans are made where they are played. */
 interface Task {
@@ -57,9 +65,14 @@ interface Done {
 // --- the workers ---
 
 interface Prepared {
-  readonly plans: readonly Plan[]
+  readonly trials: readonly Trial[]
   readonly expected: readonly string[]
   readonly failures: readonly string[]
+}
+
+interface Trial {
+  readonly scenario: Scenario
+  readonly plan: Plan
 }
 
 const prepared = new Map<string, Promise<Prepared>>()
@@ -67,14 +80,25 @@ const prepared = new Map<string, Promise<Prepared>>()
 async function prepare(scenario: Scenario, desks: 1 | 2): Promise<Prepared> {
   const reference = await run({ scenario, seed, plan: calm(1), server: 'embedded' })
   const expected = reference.endState
-  const here = await run({ scenario, seed, plan: calm(desks), server, expected })
-  const plans = plansFor(scenario, here.passed, desks)
-    .filter(({ name }) => name.includes(PLAN))
+  const calmly = (which: Scenario) => run({ scenario: which, seed, plan: calm(desks), server, expected })
+  const lean = concerned(scenario)
+  const here = await calmly(lean)
+  const whole = lean === scenario ? here : await calmly(scenario)
+  const trialsOf = (which: Scenario, { passed }: Run): Trial[] =>
+    plansFor(which, passed, desks).map(plan => ({ scenario: which, plan }))
+  const others = lean === scenario ? [] : trialsOf(scenario, whole).filter((_, i) => i % wholeEvery === 0)
+  const trials = [...trialsOf(lean, here), ...others]
+    .filter(({ plan }) => plan.name.includes(PLAN))
     .filter((_, i) => i % Number(SHARE) === Number(SHIFT) % Number(SHARE))
-  const failures = [reference, here]
+  const failures = [reference, here, whole]
     .filter(({ violations }) => violations.length > 0)
     .map(found => report(scenario, calm(desks), found))
-  return { plans, expected, failures }
+  return { trials, expected, failures }
+}
+
+function concerned(scenario: Scenario): Scenario {
+  const { concerns } = scenario
+  return concerns === undefined ? scenario : { ...scenario, table: desks.filter(({ name }) => concerns.includes(name)) }
 }
 
 async function play(task: Task): Promise<Done> {
@@ -83,14 +107,14 @@ async function play(task: Task): Promise<Done> {
   const key = `${task.scenario} ${task.desks}`
   const preparing = prepared.get(key) ?? prepare(scenario, task.desks)
   prepared.set(key, preparing)
-  const { plans, expected, failures: before } = await preparing
+  const { trials, expected, failures: before } = await preparing
   const failures = task.from === 0 ? [...before] : []
-  const mine = plans.slice(task.from, task.from + portion)
-  for (const plan of mine) {
-    const found = await run({ scenario, seed, plan, server, expected })
-    if (found.violations.length > 0) failures.push(report(scenario, plan, found))
+  const mine = trials.slice(task.from, task.from + portion)
+  for (const trial of mine) {
+    const found = await run({ ...trial, seed, server, expected })
+    if (found.violations.length > 0) failures.push(report(trial.scenario, trial.plan, found))
   }
-  return { task, plans: plans.length, played: mine.length, failures }
+  return { task, plans: trials.length, played: mine.length, failures }
 }
 
 function report(scenario: Scenario, plan: Plan, { violations, history }: Run): string {

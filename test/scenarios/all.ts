@@ -11,12 +11,13 @@ import { poolScenarios } from './pools.ts'
 import type { Scenario } from './scenario.ts'
 
 export const scenarios: readonly Scenario[] = [
-  ...claimScenarios,
-  ...poolScenarios,
-  ...machineScenarios,
-  ...importScenarios,
-  ...nodeScenarios,
-  ...orderScenarios,
-  ...migrationScenarios,
+  ...concerning(['capi'], [...claimScenarios, ...poolScenarios]),
+  ...concerning(['vm', 'import'], [...machineScenarios, ...importScenarios, ...nodeScenarios]),
+  ...concerning(['capi', 'machine'], orderScenarios),
+  ...concerning(['migration'], migrationScenarios),
   ...toyScenarios,
 ]
+
+function concerning(desks: readonly string[], of: readonly Scenario[]): readonly Scenario[] {
+  return of.map(scenario => ({ ...scenario, concerns: desks }))
+}

@@ -13,6 +13,8 @@ export interface Scenario {
   readonly isFull?: boolean
   /** The table of desks: by default the product's. */
   readonly table?: readonly Desk[]
+  /** Of the product's desks those that have something to do in it. */
+  readonly concerns?: readonly string[]
   /** Nodes whose agents run. */
   readonly nodes?: readonly string[]
   play(people: People): Promise<void>
