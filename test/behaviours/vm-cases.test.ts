@@ -196,15 +196,16 @@ describe('The claims of a virtual machine', () => {
 
   test('say which pod has them, and in both conditions that they are served', async () => {
     const world = await aWorld()
-    const network = await world.create(anOVNNetwork())
+    const network = await world.create(anOVNNetwork(v4))
     const machine = await Machine.made(world, [network])
     const pod = await machine.started()
     await hasAddresses(world, machine.claim())
     await world.eventually(async () => {
       const claim = await world.get(machine.claim())
       expect(claim?.status.ownerPod).toEqual({ name: pod.metadata.name })
-      expect(conditionOf(claim)).toMatchObject({ status: 'True', reason: 'SuccessfulAllocation' })
-      expect(conditionOf(claim, 'IPAllocated')).toMatchObject({ status: 'True', reason: 'Success' })
+      const said = { status: 'True', reason: 'SuccessfulAllocation', message: 'IP 10.100.0.1 allocated successfully' }
+      expect(conditionOf(claim)).toMatchObject(said)
+      expect(conditionOf(claim, 'IPAllocated')).toMatchObject(said)
     })
     expect(pod.metadata.name).toMatch(/^virt-launcher-/)
   })

@@ -277,6 +277,8 @@ describe('A second machine that asks for', () => {
     await deleted(first, running)
     await hasAddresses(world, second.claim(), ['192.168.1.5/24'])
     await isTold(world, pod, keyOfObject(network), { ip_addresses: ['192.168.1.5/24'] })
+    // Nothing rests here: between the release of one and the service of the other there is nothing to hear of.
+    expect((await warningsOf(world, pod)).map(({ reason }) => reason)).toEqual(['IPAddressConflict'])
   })
 
   test('the address of one that is stopped waits too, and gets another when it asks for that', async () => {
@@ -308,6 +310,7 @@ describe('A second machine that asks for', () => {
     await hasAddresses(world, second.claim(), ['192.168.1.5/24'])
     await isTold(world, pod, keyOfObject(network), { mac_address: card })
     await macsBecome(world, network, { [card]: `${second.name}.net1` })
+    expect((await warningsOf(world, pod)).map(({ reason }) => reason)).toEqual(['MACAddressConflict'])
   })
 
   test('the MAC of another in another spelling asks for the same', async () => {
