@@ -90,18 +90,18 @@ describe('A machine that asks for its MAC and its address on a primary network',
     await nothingIsHeld(world, network)
   })
 
-  test.each([
-    'ovn-kubernetes',
-    'openshift-ovn-kubernetes',
-  ])('may say so in the annotation of the default network, of whichever namespace that is: %s (110)', async namespace => {
-    const world = await aWorld()
-    const network = await aHomeNetwork(world, v4)
-    const element = { name: 'default', namespace, mac: card, ips: ['192.168.1.5/24'] }
-    const machine = await onPodNetwork(world, network, { defaultNetwork: element })
-    const pod = await machine.started()
-    await hasAddresses(world, machine.claim(), ['192.168.1.5/24'])
-    await isTold(world, pod, keyOfObject(network), { mac_address: card, ip_addresses: ['192.168.1.5/24'] })
-  })
+  test.each(['ovn-kubernetes', 'openshift-ovn-kubernetes'])(
+    'may say so in the annotation of the default network, of whichever namespace that is: %s (110)',
+    async namespace => {
+      const world = await aWorld()
+      const network = await aHomeNetwork(world, v4)
+      const element = { name: 'default', namespace, mac: card, ips: ['192.168.1.5/24'] }
+      const machine = await onPodNetwork(world, network, { defaultNetwork: element })
+      const pod = await machine.started()
+      await hasAddresses(world, machine.claim(), ['192.168.1.5/24'])
+      await isTold(world, pod, keyOfObject(network), { mac_address: card, ip_addresses: ['192.168.1.5/24'] })
+    },
+  )
 
   test('and is without one has any address, and the MAC of it', async () => {
     const world = await aWorld()
