@@ -284,6 +284,22 @@ describe('A second machine that asks for', () => {
     expect((await warningsOf(world, pod)).map(({ reason }) => reason)).toEqual(['IPAddressConflict'])
   })
 
+  test.each([
+    ['192.168.1.5', '::ffff:192.168.1.5'],
+    ['192.168.1.5', '::FFFF:C0A8:0105'],
+    ['fd00:1::5', 'FD00:0001:0::0005'],
+    ['fd00:1::5', 'fd00:1::0.0.0.5'],
+  ])('the address %s of another in another spelling, %s, asks for the same', async (ip, spelling) => {
+    const world = await aWorld()
+    const network = await world.create(anOVNNetwork(dual))
+    const first = await Machine.made(world, [network], undefined, undefined, asking(ip))
+    await hasAddresses(world, first.claim())
+    const second = await Machine.made(world, [network], undefined, undefined, asking(spelling))
+    const words = `Requested IP ${ip} is already assigned in the network`
+    await waitsFor(world, second.claim(), 'IPAddressConflict', words)
+    expect(await heldBy(world, await world.get(second.claim()))).toEqual([])
+  })
+
   test('the address of one that is stopped waits too, and gets another when it asks for that', async () => {
     const world = await aWorld()
     const network = await world.create(anOVNNetwork(v4))
