@@ -37,6 +37,7 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['node', 'Pods and machines on networks of every CNI'],
   ['vm-addresses', 'Addresses of virtual machines'],
   ['vm-requests', 'Virtual machines that ask for their MAC and addresses'],
+  ['vm-reasons', 'Why virtual machines wait for their addresses'],
   ['vm-networks', 'Networks of virtual machines'],
   ['vm-restarts', 'Virtual machines across crashes and restarts'],
   ['vm-tenants', 'What tenants can do about virtual machines'],

@@ -154,6 +154,10 @@ export function toRetakeLockPatch(next: Holder, former: Holder & Pick<Lock, 'hel
   }
 }
 
+/** A merge patch: which object the claim serves, of a hold that was made before there was one. Empty where there is nothing to say. */
+export const toOwnerPatch = ({ owner }: Pick<Holder, 'owner'>, former: Pick<Lock, 'owner'>) =>
+  former.owner === undefined && owner !== undefined ? { spec: { owner: toOwner(owner) } } : {}
+
 /** A claim of the same name, or one that serves the same owner, in the same namespace. */
 function isSameHolder(one: Holder, other: Holder): boolean {
   if (one.claim.namespaceUID !== other.claim.namespaceUID) return false

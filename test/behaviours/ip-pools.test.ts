@@ -320,12 +320,13 @@ describe('What an IPPool keeps, is kept', () => {
   const unheard = async <T>(world: World, happens: () => Promise<T>): Promise<T> => {
     world.desk.watchDelayMs = 5_000
     const made = await happens()
-    await world.pass(0)
+    // On a server the event is on its way.
+    await world.pass(isInProcess ? 0 : 500)
     world.desk.watchDelayMs = 0
     return made
   }
 
-  test.runIf(isInProcess)('from the moment it is listed, however late the process hears of it', async () => {
+  test('from the moment it is listed, however late the process hears of it', async () => {
     const world = await aWorld()
     const mac = nextMAC()
     const [network, other] = [await aNetwork(world, tiny), await aNetwork(world, tiny)]
@@ -336,6 +337,19 @@ describe('What an IPPool keeps, is kept', () => {
     await waitsFor(world, await world.create(aClaimByHand(network)), 'SubnetExhausted')
     await unheard(world, () => world.patch(pool, { spec: { entries } }))
     await waitsFor(world, await world.create(aClaimByHand(other)), 'SubnetExhausted')
+  })
+
+  test('from what a user writes to pods: no machine has to wait for what a pod only shows', async () => {
+    const world = await aWorld()
+    const [mac, other] = [nextMAC(), await world.anotherNamespace()]
+    const network = await aNetwork(world, v4, other)
+    const thief = await Machine.made(world, [{ name: 'net1', attachment: keyOf(network, world) }], undefined, other)
+    await thief.started()
+    await isUsable(world, await world.create(anIPPool(network, { [mac]: ['10.100.0.50/24'] })))
+    const shown = { [keyOf(network, world)]: { ip_addresses: ['10.100.0.50/24'], mac_address: mac } }
+    const annotations = { 'k8s.ovn.org/pod-networks': JSON.stringify(shown) }
+    await world.heard(await thief.aPod({ annotations }))
+    await hasAddresses(world, (await withMAC(world, network, mac)).claim(), ['10.100.0.50/24'])
   })
 
   test('where they cannot be read: then nothing is given out', async () => {
@@ -605,6 +619,21 @@ describe('What is in use on a network', () => {
     await world.delete(claim)
     await isGone(world, claim)
     await shows(world, pool, [ofMachine])
+  })
+})
+
+describe('A claim that was made before its machine', () => {
+  test('is shown as that of the machine once it is, and an entry that is bound to the machine is usable', async () => {
+    const world = await aWorld()
+    const [network, mac, name] = [await aNetwork(world), nextMAC(), nextName('vm')]
+    const claim = await world.create(aRequest(network, { mac, ips: ['10.100.0.50'] }, { name: `${name}.net1` }))
+    await hasAddresses(world, claim, ['10.100.0.50/24'])
+    await withMAC(world, network, mac, name)
+    const binding = { namespace: world.home, virtualMachine: name }
+    const pool = await world.create(anIPPool(network, { [mac]: ['10.100.0.50/24'] }, { [mac]: binding }))
+    const row = { mac, ips: ['10.100.0.50'], namespace: world.home, claim: `${name}.net1`, reserved: true }
+    await shows(world, pool, [{ ...row, 'virtual-machine': name }])
+    await isUsable(world, pool)
   })
 })
 

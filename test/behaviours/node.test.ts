@@ -210,7 +210,7 @@ describe('A virtual machine on a network of another CNI', () => {
     expect(await claimsOfNodes(world)).toEqual([])
   })
 
-  test('shares its address with the second pod of a live migration, and with no pod of another machine', async () => {
+  test('shares its address with the second pod of a live migration, and with no pod of another machine, or of none', async () => {
     const { world, network, node } = await aGround()
     const other = await TestNode.started(world)
     const machine = await Machine.made(world, [network])
@@ -225,8 +225,11 @@ describe('A virtual machine on a network of another CNI', () => {
       node: other.name,
       annotations: { [networksAnnotation]: machine.networksText(true) },
     })
-    const refused = await other.add({ pod: thief, on: network, ifname })
-    expect(refused.printed).toMatchObject({ code: 100, details: 'it is of another pod or virtual machine' })
+    const element = { name: network.metadata.name, 'ipam-claim-reference': `${machine.name}.net1` }
+    const plain = await aPlainPod(world, { node: other.name, on: [element] })
+    const answers = [await other.add({ pod: thief, on: network, ifname }), await other.add({ pod: plain, on: network })]
+    const refused = { code: 100, details: 'it is of another pod or virtual machine' }
+    expect(answers.map(({ printed }) => printed)).toMatchObject([refused, refused])
   })
 })
 

@@ -4,6 +4,9 @@
 
 import { inject, onTestFinished } from 'vitest'
 import { type Connected, connect } from '../../scripts/real/connect.ts'
+import { isApiError } from '../../src/kube/api-error.ts'
+import type { Client } from '../../src/kube/client.ts'
+import { defineKind } from '../../src/kube/object.ts'
 import { speak } from '../../src/kube/speak.ts'
 import type { Wire } from '../../src/kube/wire.ts'
 import { pause } from '../../src/runtime/clock.ts'
@@ -36,6 +39,14 @@ function connectUntilFinished(kubeconfig: string): Connected {
   return connected
 }
 
+const serviceAccounts = defineKind({
+  kind: 'ServiceAccount',
+  group: '',
+  versions: ['v1'],
+  plural: 'serviceaccounts',
+  namespaced: true,
+})
+
 const run = Math.random().toString(36).slice(2, 7)
 let count = 0
 
@@ -47,6 +58,7 @@ export async function aServerWorld(options: WorldOptions): Promise<Ground> {
   const home = `behaviour-${run}-${++count}`
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } }
   await client.create(kindOf(namespace), namespace)
+  if (own !== undefined) await makeServiceAccount(client, home)
   if (own === undefined && !hasWebhooks) await endWebhooks(client, home)
   const desks: DeskUnderTest[] = []
   const start = async (which: DesksUnderTest = options) => {
@@ -69,6 +81,16 @@ export async function aServerWorld(options: WorldOptions): Promise<Ground> {
     anotherDesk: start,
     home,
     pass: milliseconds => pause(clock, Math.max(20, milliseconds)),
+  }
+}
+
+/** Without one no pod is let in, and a server of its own has no controller that makes it. */
+async function makeServiceAccount(client: Client, namespace: string): Promise<void> {
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default', namespace } }
+  try {
+    await client.create(serviceAccounts, account)
+  } catch (error) {
+    if (!isApiError(error, 'AlreadyExists')) throw error
   }
 }
 

@@ -29,7 +29,7 @@ import {
   wishing,
 } from './machines.ts'
 import { eventsAbout, isGone } from './promises.ts'
-import { aCUDN, isRendered, layer2 } from './user-defined-networks.ts'
+import { aCUDN, aHome, isRendered, layer2 } from './user-defined-networks.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
 const v4 = { subnets: '10.100.0.0/24' }
@@ -196,15 +196,16 @@ describe('The claims of a virtual machine', () => {
 
   test('say which pod has them, and in both conditions that they are served', async () => {
     const world = await aWorld()
-    const network = await world.create(anOVNNetwork())
+    const network = await world.create(anOVNNetwork(v4))
     const machine = await Machine.made(world, [network])
     const pod = await machine.started()
     await hasAddresses(world, machine.claim())
     await world.eventually(async () => {
       const claim = await world.get(machine.claim())
       expect(claim?.status.ownerPod).toEqual({ name: pod.metadata.name })
-      expect(conditionOf(claim)).toMatchObject({ status: 'True', reason: 'SuccessfulAllocation' })
-      expect(conditionOf(claim, 'IPAllocated')).toMatchObject({ status: 'True', reason: 'Success' })
+      const said = { status: 'True', reason: 'SuccessfulAllocation', message: 'IP 10.100.0.1 allocated successfully' }
+      expect(conditionOf(claim)).toMatchObject(said)
+      expect(conditionOf(claim, 'IPAllocated')).toMatchObject(said)
     })
     expect(pod.metadata.name).toMatch(/^virt-launcher-/)
   })
@@ -389,6 +390,72 @@ describe('What a launcher pod is told', () => {
     expect(await toldTo(world, wrong)).toEqual({})
     const right = await machine.aPod(asking({ ...element, ips: ['FD00:100:0::0001/64', '10.100.0.1/24'] }))
     await isTold(world, right, keyOf(network, world), { ip_addresses: ips })
+  })
+})
+
+describe('A launcher pod in the namespace of a primary network', () => {
+  const gotNothing = async (world: World, pod: Stored, reason: string) => {
+    await isWarned(world, pod, reason)
+    expect(await toldTo(world, pod)).toEqual({})
+  }
+
+  /** Without the webhook, which would name the claim, or refuse the pod. */
+  async function aMachineOnIt(world: World) {
+    const home = await world.anotherNamespace()
+    const network = await world.create(aPrimaryNetwork(home))
+    const machine = await Machine.made(world, [{ name: 'podnet' }], undefined, home)
+    await hasAddresses(world, machine.claim('podnet'))
+    await machine.started()
+    return { machine, network }
+  }
+
+  test('that names no claim for it is told so (106)', async () => {
+    const world = await aWorld()
+    const { machine } = await aMachineOnIt(world)
+    await gotNothing(world, await machine.aPod({ isReferred: false }), 'IPAMClaimMissing')
+  })
+
+  test.each([
+    ['no JSON', '[{'],
+    ['of two elements', '[{"name": "default"}, {"name": "default", "ipam-claim-reference": "x"}]'],
+  ])('whose default network is %s is told so (112)', async (_, text) => {
+    const world = await aWorld()
+    const { machine } = await aMachineOnIt(world)
+    const annotations = { 'v1.multus-cni.io/default-network': text }
+    await gotNothing(world, await machine.aPod({ isReferred: false, annotations }), 'InvalidDefaultNetwork')
+  })
+
+  test('that names it among its other networks is told so (98)', async () => {
+    const world = await aWorld()
+    const { machine, network } = await aMachineOnIt(world)
+    const element = { name: network.metadata.name, 'ipam-claim-reference': `${machine.name}.podnet` }
+    await gotNothing(world, await machine.aPod({ isReferred: false, ...asking(element) }), 'PrimaryNetworkSelected')
+  })
+
+  test('and whose machine is not on the pod network is told nothing (105)', async () => {
+    const world = await aWorld()
+    const home = await world.anotherNamespace()
+    await world.create(aPrimaryNetwork(home))
+    const network = await world.create(anOVNNetwork(v4, { namespace: home }))
+    const machine = await Machine.made(world, [network], undefined, home)
+    const pod = await machine.started()
+    await isTold(world, pod, keyOf(network, world), { ip_addresses: await hasAddresses(world, machine.claim()) })
+    expect(Object.keys(await toldTo(world, pod))).toEqual([keyOf(network, world)])
+    expect(await eventsAbout(world, pod.metadata.uid ?? '')).toEqual([])
+  })
+
+  test('that several namespaces have is told by the NetworkAttachmentDefinition of its own (113)', async () => {
+    const world = await aWorld()
+    const team = nextName('team')
+    const homes = [await aHome(world, { team }), await aHome(world, { team })]
+    const udn = await world.create(aCUDN(team, layer2({ ipam: { lifecycle: 'Persistent' } })))
+    for (const home of homes) {
+      const network = await isRendered(world, udn, home)
+      const machine = await Machine.made(world, [{ name: 'podnet' }], undefined, home)
+      const ips = await hasAddresses(world, machine.claim('podnet'))
+      const pod = await machine.started()
+      await isTold(world, pod, keyOf(network, world), { ip_addresses: ips, role: 'primary' })
+    }
   })
 })
 

@@ -2,6 +2,7 @@
 // which pods are told nothing.
 
 import { describe, expect, test } from 'vitest'
+import type { KubeObject } from '../../src/kube/object.ts'
 import {
   anOVNNetwork,
   conditionOf,
@@ -145,6 +146,28 @@ describe('A pod that names the claim of another machine', () => {
     await isWarned(world, second, 'IPAMClaimOfAnotherVM')
     expect(await toldTo(world, second)).toEqual({})
     expect(await world.get(victim.claim())).toEqual(before)
+  })
+
+  test('and is of no machine is told nothing, and the claim does not change', async () => {
+    const world = await aWorld()
+    const network = await world.create(anOVNNetwork())
+    const machine = await Machine.made(world, [network])
+    const pod = await machine.started()
+    await isTold(world, pod, keyOf(network, world), { ip_addresses: await hasAddresses(world, machine.claim()) })
+    await world.idle(1_000)
+    const before = await world.get(machine.claim())
+    const annotations = {
+      'kubevirt.io/domain': machine.name,
+      'k8s.v1.cni.cncf.io/networks': machine.networksText(true),
+    }
+    const plain = await createPod(world, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: nextName('plain'), namespace: world.home, annotations },
+      spec: { nodeName: 'node-1', containers: [{ name: 'x', image: 'x' }] },
+    } as KubeObject)
+    await world.always(async () => expect(await toldTo(world, plain)).toEqual({}), 2_000)
+    expect(await world.get(machine.claim())).toEqual(before)
   })
 
   test('of another network gets none of its addresses', async () => {

@@ -31,7 +31,7 @@ import {
 } from './machines.ts'
 import { isGone } from './promises.ts'
 import { anEgressIPDefinition } from './user-defined-networks.ts'
-import { aWorld, isInProcess, type Stored, type World } from './world.ts'
+import { aWorld, type Stored, type World } from './world.ts'
 
 const card = '00:50:56:01:02:20'
 const otherCard = '00:50:56:01:02:21'
@@ -90,15 +90,18 @@ describe('A machine that asks for its MAC and its address on a primary network',
     await nothingIsHeld(world, network)
   })
 
-  test('may say so in the annotation of the default network', async () => {
-    const world = await aWorld()
-    const network = await aHomeNetwork(world, v4)
-    const element = { name: 'default', namespace: 'ovn-kubernetes', mac: card, ips: ['192.168.1.5/24'] }
-    const machine = await onPodNetwork(world, network, { defaultNetwork: element })
-    const pod = await machine.started()
-    await hasAddresses(world, machine.claim(), ['192.168.1.5/24'])
-    await isTold(world, pod, keyOfObject(network), { mac_address: card, ip_addresses: ['192.168.1.5/24'] })
-  })
+  test.each(['ovn-kubernetes', 'openshift-ovn-kubernetes'])(
+    'may say so in the annotation of the default network, of whichever namespace that is: %s (110)',
+    async namespace => {
+      const world = await aWorld()
+      const network = await aHomeNetwork(world, v4)
+      const element = { name: 'default', namespace, mac: card, ips: ['192.168.1.5/24'] }
+      const machine = await onPodNetwork(world, network, { defaultNetwork: element })
+      const pod = await machine.started()
+      await hasAddresses(world, machine.claim(), ['192.168.1.5/24'])
+      await isTold(world, pod, keyOfObject(network), { mac_address: card, ip_addresses: ['192.168.1.5/24'] })
+    },
+  )
 
   test('and is without one has any address, and the MAC of it', async () => {
     const world = await aWorld()
@@ -277,6 +280,24 @@ describe('A second machine that asks for', () => {
     await deleted(first, running)
     await hasAddresses(world, second.claim(), ['192.168.1.5/24'])
     await isTold(world, pod, keyOfObject(network), { ip_addresses: ['192.168.1.5/24'] })
+    // Nothing rests here: between the release of one and the service of the other there is nothing to hear of.
+    expect((await warningsOf(world, pod)).map(({ reason }) => reason)).toEqual(['IPAddressConflict'])
+  })
+
+  test.each([
+    ['192.168.1.5', '::ffff:192.168.1.5'],
+    ['192.168.1.5', '::FFFF:C0A8:0105'],
+    ['fd00:1::5', 'FD00:0001:0::0005'],
+    ['fd00:1::5', 'fd00:1::0.0.0.5'],
+  ])('the address %s of another in another spelling, %s, asks for the same', async (ip, spelling) => {
+    const world = await aWorld()
+    const network = await world.create(anOVNNetwork(dual))
+    const first = await Machine.made(world, [network], undefined, undefined, asking(ip))
+    await hasAddresses(world, first.claim())
+    const second = await Machine.made(world, [network], undefined, undefined, asking(spelling))
+    const words = `Requested IP ${ip} is already assigned in the network`
+    await waitsFor(world, second.claim(), 'IPAddressConflict', words)
+    expect(await heldBy(world, await world.get(second.claim()))).toEqual([])
   })
 
   test('the address of one that is stopped waits too, and gets another when it asks for that', async () => {
@@ -308,6 +329,7 @@ describe('A second machine that asks for', () => {
     await hasAddresses(world, second.claim(), ['192.168.1.5/24'])
     await isTold(world, pod, keyOfObject(network), { mac_address: card })
     await macsBecome(world, network, { [card]: `${second.name}.net1` })
+    expect((await warningsOf(world, pod)).map(({ reason }) => reason)).toEqual(['MACAddressConflict'])
   })
 
   test('the MAC of another in another spelling asks for the same', async () => {
@@ -411,6 +433,10 @@ describe('A claim that was made before its machine', () => {
     const pod = await machine.started({ annotations })
     await isTold(world, pod, keyOfObject(network), { ip_addresses: ['192.168.1.5/24'], mac_address: card })
     expect(await heldBy(world, await world.get(claim))).toEqual(['192.168.1.5'])
+    const owner = { kind: 'VirtualMachine', name: vm }
+    await world.eventually(async () =>
+      expect((await locksIn(world, configOf(network).name)).map(({ spec }) => spec.owner)).toMatchObject([owner]),
+    )
   })
 
   test('may ask in annotations, and keeps asking when the machine asks for nothing', async () => {
@@ -446,7 +472,7 @@ describe('On a network whose addresses another program gives out', () => {
   })
 
   /** It numbers networks some time after they were made. */
-  test.runIf(isInProcess)('no claim is given an address, from the first moment of a network on', async () => {
+  test('no claim is given an address, from the first moment of a network on', async () => {
     const world = await aWorld({ define: definitions => [...definitions, anEgressIPDefinition] })
     const network = await world.create(anOVNNetwork(v4))
     const machine = await Machine.made(world, [network])
@@ -462,21 +488,19 @@ describe('On a network whose addresses another program gives out', () => {
     await world.eventually(async () => expect(await held()).toEqual(['192.168.1.77']))
   })
 
-  test.runIf(isInProcess)(
-    'that was installed later, claims keep what they have and are given nothing new',
-    async () => {
-      const world = await aWorld()
-      const network = await world.create(anOVNNetwork(v4))
-      const before = await Machine.made(world, [network])
-      const ips = await hasAddresses(world, before.claim())
-      await world.create(anEgressIPDefinition)
-      await world.pass(10_000)
-      const after = await Machine.made(world, [network])
-      await world.eventually(async () => expect(await world.get(after.claim())).toBeDefined())
-      await world.always(async () => expect((await world.get(after.claim()))?.status).toBeUndefined(), 2_000)
-      await hasAddresses(world, before.claim(), ips)
-    },
-  )
+  test('that was installed later, claims keep what they have and are given nothing new', async () => {
+    // A server of its own: it gets a kind that no other test is to meet.
+    const world = await aWorld({ define: definitions => definitions })
+    const network = await world.create(anOVNNetwork(v4))
+    const before = await Machine.made(world, [network])
+    const ips = await hasAddresses(world, before.claim())
+    await world.create(anEgressIPDefinition)
+    await world.pass(10_000)
+    const after = await Machine.made(world, [network])
+    await world.eventually(async () => expect(await world.get(after.claim())).toBeDefined())
+    await world.always(async () => expect((await world.get(after.claim()))?.status).toBeUndefined(), 2_000)
+    await hasAddresses(world, before.claim(), ips)
+  })
 })
 
 describe('Webhooks', () => {

@@ -8,6 +8,7 @@ import {
   aBridge,
   aClaimByHand,
   anOVNNetwork,
+  conditionOf,
   configOf,
   hasAddresses,
   heldBy,
@@ -407,6 +408,10 @@ describe('A second machine that asks for the address of another', () => {
     await world.patch(second, { status: { ips } }, 'status')
     await world.desk.start()
     await says(world, second, 'IPAddressConflict', ips)
+    const message = `Requested IP ${ips[0]?.split('/')[0]} is already assigned in the network`
+    const stored = await world.get(second)
+    expect(conditionOf(stored)).toMatchObject({ message })
+    expect(conditionOf(stored, 'IPAllocated')).toMatchObject({ status: 'False', reason: 'IPAlreadyExists', message })
     await hasAddresses(world, machine.claim(), ips)
     await machine.deleted()
     await machine.stopped(pod)

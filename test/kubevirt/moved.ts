@@ -59,7 +59,7 @@ const claimExpected = ({ metadata }: Body, { ips }: Moved) => ({
   owner: metadata.uid,
   finalizers: ['kubevirt.io/persistent-ipam'],
   ips: ips.map(withLength),
-  conditions: ['IPAllocated True Success', 'IPsAllocated True SuccessfulAllocation'],
+  conditions: ['IPAllocated True SuccessfulAllocation', 'IPsAllocated True SuccessfulAllocation'],
 })
 
 interface Condition {

@@ -24,7 +24,7 @@ describe('A claim', () => {
     const { vm } = await aMachine(world)
     const claim = await world.create(aClaim({ owner: vm }))
     await isServed(world, claim, ['192.168.1.1/29'])
-    expect(saidBy(await world.get(claim), 'IPAllocated')?.message).toBe('IP 192.168.1.1/29 is allocated')
+    expect(saidBy(await world.get(claim), 'IPAllocated')?.message).toBe('IP 192.168.1.1 allocated successfully')
     const [hold] = await locksIn(world, 'blue')
     expect(hold?.spec).toMatchObject({
       claimRef: { kind: 'IPAMClaim', part: 'v4', uid: claim.metadata.uid },
@@ -220,9 +220,9 @@ describe('Which pod uses a claim', () => {
         expect(stored?.status?.ownerPod?.name).toBe(pod)
         expect(saidBy(stored, 'IPsAllocated')?.message).toMatch(message)
       })
-    await says(undefined, /^IP 192\.168\.1\.1\/29 is allocated$/)
+    await says(undefined, /^IP 192\.168\.1\.1 allocated successfully$/)
     const source = await world.create(aPod(vmi, { name: 'source', claim: claim.metadata.name ?? '' }))
-    await says('source', /is allocated$/)
+    await says('source', /allocated successfully$/)
     await world.pass(1_500)
     const target = await world.create(aPod(vmi, { name: 'target', node: 'node-2', claim: claim.metadata.name ?? '' }))
     await says('source', /under way from pod source to pod target$/)
@@ -230,9 +230,9 @@ describe('Which pod uses a claim', () => {
     await world.patch(target, { metadata: { annotations: ready } })
     await says('target', /under way from pod source to pod target$/)
     await ends(world, source)
-    await says('target', /is allocated$/)
+    await says('target', /allocated successfully$/)
     await ends(world, target)
-    await world.always(() => says('target', /is allocated$/), 1_000)
+    await world.always(() => says('target', /allocated successfully$/), 1_000)
   })
 
   test('is not said by a pod that only bears the name of the machine', async () => {

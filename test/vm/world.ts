@@ -152,7 +152,7 @@ export async function isServed(world: World, claim: Thing, ips?: readonly string
     const said = saidBy(stored, 'IPsAllocated')
     expect(said?.status === 'True' ? 'served' : `${said?.reason} ${said?.message}`).toBe('served')
     expect(said?.reason).toBe('SuccessfulAllocation')
-    expect(saidBy(stored, 'IPAllocated')).toMatchObject({ status: 'True', reason: 'Success', message: said?.message })
+    expect(saidBy(stored, 'IPAllocated')).toMatchObject({ ...said, type: 'IPAllocated' })
     const found: string[] = stored?.status.ips
     if (ips !== undefined) expect(found).toEqual(ips)
     expect(await heldBy(world, stored)).toEqual(found.map(ip => ip.split('/')[0]).toSorted())

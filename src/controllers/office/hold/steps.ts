@@ -4,7 +4,7 @@
 // is put into the cache at once, so that the next pass of this process sees it. Every write is noted: the log holds the ledger.
 
 import { type Hold, type HoldSpec, holdName, parseHold, toHoldObject, toRetakePatch } from '../../../api/hold.ts'
-import { toQuarantinePatch, toRetakeLockPatch } from '../../../api/lock.ts'
+import { toOwnerPatch, toQuarantinePatch, toRetakeLockPatch } from '../../../api/lock.ts'
 import { type MACHold, type MACHoldSpec, macHoldName, parseMACHold, toMACHoldObject } from '../../../api/mac-hold.ts'
 import type { Malformed } from '../../../ip/malformed.ts'
 import { isApiError } from '../../../kube/api-error.ts'
@@ -61,10 +61,14 @@ export async function takeHold(world: HoldWorld, spec: AnyHoldSpec): Promise<Kub
   }
 }
 
-/** T2: a hold that was found, not made, is touched before a choice rests on it: a worker that saw it as a stray is too late. */
-export async function renewHold(world: HoldWorld, hold: AnyHold): Promise<KubeObject> {
+/**
+ * T2: a hold that was found, not made, is touched before a choice rests on it: a worker that saw it as a stray is too late. `spec`
+ * may have the owner that its claim has got since.
+ */
+export async function renewHold(world: HoldWorld, hold: AnyHold, spec: AnyHoldSpec = hold): Promise<KubeObject> {
   const annotations = { [renewedAnnotation]: new Date(world.clock.now()).toISOString() }
-  const patch = { metadata: { annotations, finalizers: withFinalizer(hold, holdFinalizer) } }
+  const metadata = { annotations, finalizers: withFinalizer(hold, holdFinalizer) }
+  const patch = { ...toOwnerPatch(spec, hold), metadata }
   const renewed = await patchHold(world, hold, patch)
   noteWrite(world, 'found', hold, renewed)
   return renewed

@@ -111,7 +111,7 @@ function isShownByAnother({ how, spec }: PartTaking, ledger: TakeAllWorld['ledge
 async function take(world: RestingWorld, part: PartTaking): Promise<Undo | 'lost' | undefined> {
   const { spec } = part
   if (part.how === 'found') {
-    await renewHold(world, part.hold)
+    await renewHold(world, part.hold, spec)
     return undefined
   }
   if (part.how === 'regain') {

@@ -5,7 +5,8 @@
 //   it is deleted                                   release, unless it has nothing of ours or others still need it; the node
 //                                                   that made it for a pod does, until the Node object is gone
 //   its network is another program's to give out    mirror: what its status shows is held, if the network has it and is offered
-//   it has what its status shows                    keep, whatever networks offer today; write what is missing
+//   it has what its status shows                    keep, whatever networks offer today; write what is missing, also in the
+//                                                   holds: the machine that it was made before
 //   it was served, and its status was changed       refuse: its machine uses what it holds, which stays its own
 //   its status shows something it does not hold     a wish: exactly that, if it may have it; else refuse
 //   it was served and has lost its status           recall: ask the API server what it had
@@ -146,13 +147,13 @@ function decideStored(seen: Seen): Plan {
     return changed === undefined ? decideWish(seen, chosen) : refuseAs(seen, changed)
   }
   const card = planMAC(seen, chosen)
-  const found = proofs.map(hold => ({ how: 'found', spec: hold, hold }) as const)
+  const found = proofs.map(hold => foundFor(seen, hold))
   if (card !== undefined && 'kind' in card) {
     const former = leftOf(seen, found).filter(hold => !isOfAddress(hold))
     return { kind: 'refuse', refusal: card, letGo: [], former }
   }
   const parts: readonly PartTaking[] = card === undefined ? found : [...found, card]
-  const isInPlace = isGuarded(claim) && saysServed(claim) && parts.every(isHeldInPlace)
+  const isInPlace = isGuarded(claim) && saysServed(claim) && parts.every(part => isHeldInPlace(part) && saysOwner(part))
   return isInPlace ? { kind: 'keep', letGo: leftOf(seen, parts) } : { kind: 'bind', parts, ips: claim.ips }
 }
 
@@ -284,7 +285,7 @@ function planMAC(seen: Seen, chosen: readonly ChosenIP[]): PartTaking | Refused 
   const mac = isMalformed(claim.request) ? undefined : claim.request.mac
   if (mac === undefined) return undefined
   const hold = macProofOf(mac, held)
-  if (hold !== undefined) return { how: 'found', spec: hold, hold }
+  if (hold !== undefined) return foundFor(seen, hold)
   if ('kind' in pools) return withNeeds(seen, pools)
   const [pool] = pools
   if (pool === undefined) return undefined
@@ -358,6 +359,16 @@ function changeIn(chosen: readonly ChosenIP[], held: readonly AnyHold[]): Refusa
   }
   return undefined
 }
+
+/** A claim that was made before its virtual machine had no owner when its addresses were taken. */
+const foundFor = ({ applicant }: Seen, hold: AnyHold): PartTaking => ({
+  how: 'found',
+  spec: { ...hold, owner: hold.owner ?? applicant.owner },
+  hold,
+})
+
+const saysOwner = (part: PartTaking): boolean =>
+  part.how === 'found' && (part.hold.owner !== undefined || part.spec.owner === undefined)
 
 const isHeldInPlace = (part: PartTaking): boolean =>
   part.how === 'found' && part.hold.metadata.finalizers.includes(holdFinalizer)

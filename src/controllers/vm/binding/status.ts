@@ -50,11 +50,9 @@ function outsideOf(ips: readonly string[], places: readonly Pool[]): readonly st
   })
 }
 
-export async function tellWaits(
-  world: VMWorld,
-  { claim, holder, source }: Seen,
-  refusal: Refused,
-): Promise<PassResult> {
+export async function tellWaits(world: VMWorld, seen: Seen, refusal: Refused): Promise<PassResult> {
+  const { claim, holder, source } = seen
+  if (isRestOver(seen, refusal, world.clock.now())) return done()
   const words = wordsOf(refusal, holder)
   const status = statusWith(world, claim, holder.pod, 'False', words, claim.ips)
   if (isSaid(claim, status)) return done()
@@ -68,6 +66,16 @@ export async function tellWaits(
   event(world, claim, 'Warning', words)
   world.note({ what: 'waiting', claim: claim.metadata, pool: source, reason, message: words.message })
   return done()
+}
+
+/** What it waits for is freed in a moment, which wakes it: on most networks nothing rests, and there is no need for a word. */
+function isRestOver({ pools, ledger }: Seen, { reason, needs: [need] }: Refused, nowMs: number): boolean {
+  if ('kind' in pools || (reason !== 'AddressQuarantined' && reason !== 'MACQuarantined')) return false
+  const holds = pools.map(({ space }) => {
+    if (need?.kind === 'mac') return ledger.macHoldAt(space, need.mac)
+    return need?.kind === 'one' && need.block !== undefined ? ledger.holdAt(space, need.block.ip) : undefined
+  })
+  return holds.some(hold => hold?.state === 'quarantined' && Date.parse(hold.until ?? '') <= nowMs)
 }
 
 export function wordsOf(refusal: Refused, holder: Seen['holder']): Words {

@@ -79,10 +79,11 @@ export function wordsOfRefusal({ reason, message }: Refusal, about: Block | unde
 
 /** `outside`: those of them that the network would not give out any more. */
 export function wordsOfSuccess(ips: readonly string[], outside: readonly string[], holder: Holder): Words {
-  const had = ips.length === 1 ? `IP ${ips[0]} is allocated` : `IPs ${ips.join(', ')} are allocated`
+  const bare = ips.map(ip => ip.split('/', 1)[0])
+  const had = `${ips.length === 1 ? 'IP' : 'IPs'} ${bare.join(', ')} allocated successfully`
   const but = outside.map(ip => `; ${ip} is outside of what its network has now, and stays until the claim is deleted`)
   const text = [had, ...but].join('')
-  return { ipsAllocated: 'SuccessfulAllocation', ipAllocated: 'Success', message: withPods(text, holder) }
+  return { ...same('SuccessfulAllocation'), message: withPods(text, holder) }
 }
 
 function withPods(text: string, { migration }: Holder): string {

@@ -45,12 +45,11 @@ export const primarySelectionOf: (
 ) => PrimarySelection | Malformed | undefined = once(pod => {
   const { primaryClaim = '', defaultNetwork } = pod as LauncherPod
   const selections = parseNetworkSelections(defaultNetwork, '')
-  if (isMalformed(selections)) return primaryClaim === '' ? undefined : selections
+  if (isMalformed(selections)) return selections
   const [one, ...others] = selections
-  const claim = one?.claim || primaryClaim
-  if (claim === '') return undefined
   if (others.length > 0) return { malformed: `it has ${selections.length} elements, and is to have one` }
-  return { claim, mac: one?.mac ?? '' }
+  const claim = one?.claim || primaryClaim
+  return claim === '' ? undefined : { claim, mac: one?.mac ?? '' }
 })
 
 /** The claims that a pod names. */

@@ -3,7 +3,7 @@
 //
 //   the pod                                                   then
 //   is not scheduled, on the host's network, ended, deleted   hands off
-//   has a claim for what takes the place of the pod network   the same rules hold as for an element that names the claim
+//   is on what takes the place of the pod network             the same rules hold as for an element, of the claim that it names
 //   is on a network that is not ours to give out              that element is left alone
 //   has an entry of the same addresses                        it stays as it is; with other addresses it is reported
 //   names no claim, on a network without subnets, and ips     what it asks for
@@ -67,6 +67,8 @@ export interface PodSeen {
   readonly pod: LauncherPod
   /** The NetworkAttachmentDefinition in the place of the pod network, as namespace/name. */
   readonly primary: string | undefined
+  /** Its machine has an interface there. */
+  readonly isOnPodNetwork: boolean
   networkOf(attachment: string): SeenNetwork
   claimOf(name: string): NamedClaim | undefined
 }
@@ -133,10 +135,10 @@ interface Selected extends KeyedSelection {
 }
 
 /** The network in the place of the pod network is in no list of the pod; it is told by the claim that the pod names for it. */
-function selectionOfPrimary({ pod, primary: attachment }: PodSeen): Selected | Malformed | undefined {
-  const primary = primarySelectionOf(pod)
+function selectionOfPrimary({ pod, primary: attachment, isOnPodNetwork }: PodSeen): Selected | Malformed | undefined {
+  const primary = primarySelectionOf(pod) ?? (isOnPodNetwork ? { claim: '', mac: '' } : undefined)
   if (attachment === undefined || primary === undefined) return undefined
-  if (isMalformed(primary)) return primary
+  if (isMalformed(primary)) return isOnPodNetwork || pod.primaryClaim ? primary : undefined
   const [namespace = '', name = ''] = attachment.split('/')
   // What is asked for is the claim's to say.
   return { ...primary, namespace, name, interface: '', ips: [], element: {}, key: attachment, isPrimary: true }

@@ -116,6 +116,7 @@ function observePod(pod: LauncherPod, { caches, networks }: View): PodSeen {
   return {
     pod,
     primary: networks.primaryOf(namespace),
+    isOnPodNetwork: vmi?.interfaces.some(({ attachment }) => attachment === undefined) === true,
     networkOf(attachment): SeenNetwork {
       const found = networks.attachment(attachment)
       if (found === undefined || !('network' in found)) return found
