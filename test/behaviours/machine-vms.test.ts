@@ -122,9 +122,11 @@ describe('A Machine whose virtual machine Mooring makes', () => {
     const third = await world.create(aVM([aDevice(pool)]))
     await waitsWith(world, third, /PoolExhausted/)
     expect(vcenter.asked.length - asked).toBeLessThan(10)
-    // One that never had a virtual machine goes at once.
+    // One that never had a virtual machine goes at once, also while there is no vCenter to ask.
+    vcenter.losesCall = () => true
     await world.delete(third)
     await goes(site, third)
+    vcenter.losesCall = () => false
     await world.delete(first)
     await world.eventually(async () => expect((await world.get(first))?.status.phase).toBe('Deleting'))
     expect((await world.get(claimOf(first)))?.metadata.finalizers).toContain(protection)
