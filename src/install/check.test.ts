@@ -234,6 +234,17 @@ describe('failure domains', () => {
     ])
   })
 
+  it('have tags by their ids, and not too many', () => {
+    expect(of(domains({}, { tagIDs: ['production'] }))).toEqual([
+      `${path}[0].topology.tagIDs[0]: Invalid value: "production": must be the id of a tag, not its name, such as ` +
+        'urn:vmomi:InventoryServiceTag:<uuid>:GLOBAL',
+    ])
+    const tag = (i: number) => `urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc95${10 + i}:GLOBAL`
+    expect(of(domains({}, { tagIDs: Array.from({ length: 11 }, (_, i) => tag(i)) }))).toEqual([
+      `${path}[0].topology.tagIDs: Too many: 11: must have at most 10 items`,
+    ])
+  })
+
   it('are named by the zones of pools', () => {
     expect(of({ controlPlane: { platform: { vsphere: { zones: ['a', 'x'] } } } })).toEqual([
       'controlPlane.platform.vsphere.zones[1]: Invalid value: "x": zone [x] specified by machinepool is not defined',

@@ -1,12 +1,14 @@
 // All that is wrong with an install-config, at once: first what the installer of OpenShift refuses, in its order and its words, then
 // what it lets through and what the nodes then suffer from (`check-addresses.ts`).
 
+import { isTagID } from '../api/vsphere-provider-spec.ts'
 import { parseIP } from '../ip/address.ts'
 import { parseCIDR } from '../ip/cidr.ts'
 import { isMalformed } from '../ip/malformed.ts'
+import { tagsOfMachineMax } from '../limits.ts'
 import { assignHosts, hostsOf, type Role, roles, zonesOf } from './assign.ts'
 import { checkAddresses, type HeldAddress } from './check-addresses.ts'
-import type { Host, HostDevice, InstallConfig, MachinePool } from './config.ts'
+import type { FailureDomain, Host, HostDevice, InstallConfig, MachinePool } from './config.ts'
 import {
   bare,
   duplicate,
@@ -28,6 +30,19 @@ const networksMax = 10
 
 /** The installer itself knows two. */
 const poolsMax = 10
+
+/**
+ * As an agent-based install reads it: it takes its hosts from another file, so those of this one are neither judged nor made. The installer
+ * passes over them without a word.
+ */
+export function withoutHosts(config: InstallConfig, faults: Fault[]): InstallConfig {
+  if (config.hosts === undefined) return config
+  const message =
+    'agent-config.yaml is beside this file, and an agent-based install does not read hosts: write addresses into its own hosts, ' +
+    'or keep the two files apart'
+  reporterTo(faults)('HostsUnread', config.hostsAt, message)
+  return { ...config, hosts: undefined }
+}
 
 /** In the order in which they are told. `held` is what a ledger holds, where one was read. */
 export function checkInstallConfig(config: InstallConfig, held: readonly HeldAddress[] = []): Fault[] {
@@ -62,10 +77,20 @@ function checkFailureDomains({ failureDomains, servers, hostsAt }: InstallConfig
     }
     if (networks.length === 0) report('NetworksMissing', networksAt, required('must specify a network'))
     if (networks.length > networksMax) report('NetworksTooMany', networksAt, tooMany(networks.length, networksMax))
+    checkTags(domain, report)
     if (!/^\/.+\/datastore\/.+$/.test(datastore.value)) {
       const detail = 'full path of datastore must be provided in format /<datacenter/datastore/<datastore>'
       report('DatastorePath', datastore, invalid(datastore.value, detail))
     }
+  }
+}
+
+function checkTags({ tagIDs, tagsAt }: FailureDomain, report: Report): void {
+  if (tagIDs.length > tagsOfMachineMax) report('TagsTooMany', tagsAt, tooMany(tagIDs.length, tagsOfMachineMax))
+  for (const tag of tagIDs) {
+    if (isTagID(tag.value)) continue
+    const detail = 'must be the id of a tag, not its name, such as urn:vmomi:InventoryServiceTag:<uuid>:GLOBAL'
+    report('TagMalformed', tag, invalid(tag.value, detail))
   }
 }
 

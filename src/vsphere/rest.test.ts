@@ -3,9 +3,10 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { type Asked, type Said, startScriptedVCenter, usual } from '../../test/harness/scripted-vcenter.ts'
 import { VirtualClock } from '../../test/harness/virtual-clock.ts'
+import { isTagID } from '../api/vsphere-provider-spec.ts'
 import { restCharsMax } from '../limits.ts'
 import { connectVSphere } from './client.ts'
-import { attachedTags, attachTags, findTags, isTagID } from './tags.ts'
+import { attachedTags, attachTags, findTags } from './tags.ts'
 import { toRef } from './value.ts'
 
 const ends: (() => Promise<unknown>)[] = []

@@ -10,10 +10,6 @@ import type { ManagedRef } from './value.ts'
 
 type Client = Pick<VSphereClient, 'rest' | 'host'>
 
-/** `urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc9578:GLOBAL`: what a vCenter calls a tag, whatever name people gave it. */
-export const isTagID = (text: string): boolean =>
-  /^urn:vmomi:InventoryServiceTag:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[\w.-]+$/i.test(text)
-
 /** Before anything is ordered: a tag that is not there is told by its field. */
 export async function findTags(client: Client, ids: readonly string[], signal?: AbortSignal): Promise<void> {
   for (const [i, id] of ids.entries()) {

@@ -3,9 +3,8 @@
 
 import { type Fault, invalid, tooMany } from '../../../admission/fault.ts'
 import { providerSpecPath } from '../../../api/machine.ts'
-import type { VSphereProviderSpec } from '../../../api/vsphere-provider-spec.ts'
+import { isTagID, type VSphereProviderSpec } from '../../../api/vsphere-provider-spec.ts'
 import { tagsOfMachineMax } from '../../../limits.ts'
-import { isTagID } from '../../../vsphere/tags.ts'
 
 const example = 'urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc9578:GLOBAL'
 
