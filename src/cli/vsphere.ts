@@ -95,7 +95,7 @@ async function judged(client: Client | undefined, file: string, { space }: Ledge
   if (read === undefined) return { config: undefined, faults }
   const config = (await isForAgent(file)) ? withoutHosts(read, faults) : read
   const held = client === undefined ? [] : await heldAddresses(client, space)
-  return { config, faults: [...faults, ...checkInstallConfig(config, held)] }
+  return { config, faults: [...faults, ...checkInstallConfig(config, held, faults)] }
 }
 
 /** An agent-based install has a second file, which the installer knows by this name alone. */

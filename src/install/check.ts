@@ -2,7 +2,7 @@
 // what it lets through and what the nodes then suffer from (`check-addresses.ts`).
 
 import { isTagID } from '../api/vsphere-provider-spec.ts'
-import { parseIP } from '../ip/address.ts'
+import { parseIP, toIPText } from '../ip/address.ts'
 import { parseCIDR } from '../ip/cidr.ts'
 import { isMalformed } from '../ip/malformed.ts'
 import { tagsOfMachineMax } from '../limits.ts'
@@ -44,8 +44,22 @@ export function withoutHosts(config: InstallConfig, faults: Fault[]): InstallCon
   return { ...config, hosts: undefined }
 }
 
-/** In the order in which they are told. `held` is what a ledger holds, where one was read. */
-export function checkInstallConfig(config: InstallConfig, held: readonly HeldAddress[] = []): Fault[] {
+/**
+ * In the order in which they are told. `held` is what a ledger holds, where one was read. `unread` is what could not be read: of such a
+ * field nothing else is said, for it is not missing.
+ */
+export function checkInstallConfig(
+  config: InstallConfig,
+  held: readonly HeldAddress[] = [],
+  unread: readonly Fault[] = [],
+): Fault[] {
+  const paths = new Set(
+    unread.filter(({ check }) => check === 'TypeWrong').map(({ path }) => path.replace(/\[\d+\]$/, '')),
+  )
+  return faultsOf(config, held).filter(({ path }) => !paths.has(path))
+}
+
+function faultsOf(config: InstallConfig, held: readonly HeldAddress[]): Fault[] {
   const faults: Fault[] = []
   const report = reporterTo(faults)
   checkFailureDomains(config, report)
@@ -144,6 +158,8 @@ function checkCounts({ controlPlane, compute, hostsAt }: InstallConfig, hosts: r
 
 // --- one host ---
 
+const domainsNamedMax = 10
+
 function checkHost(
   { path, place, role, failureDomain, networkDevice }: Host,
   known: ReadonlySet<string>,
@@ -151,7 +167,10 @@ function checkHost(
 ): void {
   if (!roles.some(one => one === role.value)) report('RoleUnknown', role, unsupported(role.value, roles))
   if (failureDomain !== undefined && !known.has(failureDomain.value)) {
-    report('FailureDomainUnknown', failureDomain, invalid(failureDomain.value, 'failure domain not found'))
+    const named = [...known].slice(0, domainsNamedMax).map(bare).join(', ')
+    const more = known.size > domainsNamedMax ? `, and ${known.size - domainsNamedMax} more` : ''
+    const there = known.size === 0 ? '' : `: there are ${named}${more}`
+    report('FailureDomainUnknown', failureDomain, invalid(failureDomain.value, `failure domain not found${there}`))
   }
   if (networkDevice === undefined) {
     const at = { path: `${path}.networkDevice`, place }
@@ -165,7 +184,10 @@ function checkDevice({ path, place, ipAddrs, gateway, nameservers }: HostDevice,
     const { value } = address
     if (value === '') report('AddressMissing', address, required('must specify a IP address with CIDR'))
     else if (isMalformed(parseCIDR(value))) {
-      report('AddressMalformed', address, notACIDR(value))
+      const ip = parseIP(value)
+      const example = isMalformed(ip) ? '192.0.2.5/24' : `${toIPText(ip)}/${ip.family === 4 ? 24 : 64}`
+      const advice = `write the address with the length of its subnet, such as ${example}`
+      report('AddressMalformed', address, `${notACIDR(value)}: ${advice}`)
     }
   }
   if (nameservers.length > nameserversMax) {

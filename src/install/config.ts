@@ -120,7 +120,7 @@ const hostKeys = ['role', 'failureDomain', 'networkDevice']
 const deviceKeys = ['ipAddrs', 'gateway', 'nameservers']
 
 function hostOf(field: Field): Host {
-  refuseOtherKeys(field, hostKeys)
+  refuseOtherKeys(field, hostKeys, [{ below: 'networkDevice', keys: deviceKeys }])
   const device = mapAt(field, 'networkDevice')
   if (device !== undefined) refuseOtherKeys(device, deviceKeys)
   return {
