@@ -52,6 +52,9 @@ describe('what cannot be read', () => {
     expect(said(installConfig({ vsphere: { hosts: { role: 'bootstrap' } } }))).toEqual([
       `${hosts}: Invalid value: "{...}": must be a list`,
     ])
+    expect(of({ controlPlane: { replicas: '3' } })).toEqual([
+      'controlPlane.replicas: Invalid value: "3": must be a whole number that is not negative: take the quotes off',
+    ])
     const numbers = withCompute({ ...aDevice('x'), ipAddrs: [244] })
     expect(of(numbers)).toEqual([`${device(4)}.ipAddrs[0]: Invalid value: "244": must be a text: put it in quotes`])
     expect(warnedOf(numbers)).toEqual([])

@@ -147,7 +147,8 @@ export function integerAt(field: Field, key: string): Marked<number> | undefined
   if (child === undefined) return undefined
   const value = isScalar(child.value) ? child.value.value : undefined
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31) return { ...child, value }
-  field.report('TypeWrong', child, invalid(shown(child.value), 'must be a whole number that is not negative'))
+  const advice = typeof value === 'string' && /^\d+$/.test(value) ? ': take the quotes off' : ''
+  field.report('TypeWrong', child, invalid(shown(child.value), `must be a whole number that is not negative${advice}`))
   return undefined
 }
 
