@@ -149,7 +149,7 @@ async function beginSession(options: VSphereOptions, { host, origin }: URL, agen
       await renew(seen)
       return send(call, signal)
     },
-    rest: rest.call,
+    rest: (request, signal) => rest.call(request, signal),
     async waitForTask(task, signal) {
       for (let polls = 1; ; polls++) {
         const { state, result, error } = await readTask(client, task, signal)

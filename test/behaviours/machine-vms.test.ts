@@ -68,6 +68,25 @@ describe('A Machine whose virtual machine Mooring makes', () => {
     await says(site, machine, 'MachineCreation', { status: 'True' })
   })
 
+  // A minute passes in it.
+  test.runIf(isInProcess)(
+    'is not logged in for again and again where its password no longer counts for tags',
+    async () => {
+      const site = await aSite()
+      const { world, vcenter } = site
+      vcenter.tags.add(aTag(1))
+      await runs(site, await world.create(aVM([{ networkName: 'lab' }])))
+      vcenter.refusesLogin = true
+      const machine = await world.create(aVM([{ networkName: 'lab' }], { tagIDs: [aTag(1)] }))
+      await says(site, machine, 'MachineCreation', { reason: 'LoginRefused' })
+      await world.idle(50_000)
+      // A vCenter locks users out after a few.
+      expect(vcenter.asked.filter(method => method === 'session')).toHaveLength(1)
+      vcenter.refusesLogin = false
+      await runs(site, machine)
+    },
+  )
+
   test('that lists names instead of tags is not made, and says so', async () => {
     const site = await aSite()
     const machine = await site.world.create(aVM([{ networkName: 'lab' }], { tagIDs: ['production'] }))

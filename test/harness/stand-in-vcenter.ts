@@ -99,8 +99,7 @@ export class StandInVCenter {
   }
 
   connect = async (): Promise<VSphereClient> => {
-    if (this.refusesLogin)
-      throw new VimFault('vcenter.example refuses the user "u": check user name and password', 'InvalidLogin')
+    if (this.refusesLogin) throw refused()
     return {
       host: 'vcenter.example',
       about: { fullName: 'a stand-in', apiVersion: '8.0', apiType: 'VirtualCenter' },
@@ -132,6 +131,9 @@ export class StandInVCenter {
   /** Answers and requests are lost as those of calls are, by the name of what is asked. */
   #rest({ path, body }: RESTRequest): unknown {
     this.#runDue()
+    // Its session begins with the first call.
+    if (this.refusesLogin) this.asked.push('session')
+    if (this.refusesLogin) throw refused()
     const [, id = '', action = ''] = /^\/tagging\/(?:tag\/id:(.*)|tag-association\?~action=(.*))$/.exec(path) ?? []
     const method = action || 'get-tag'
     this.asked.push(method)
@@ -265,6 +267,8 @@ export class StandInVCenter {
     return vm.id
   }
 }
+
+const refused = () => new VimFault('vcenter.example refuses the user "u": check user name and password', 'InvalidLogin')
 
 const xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
 const hex = (n: number): string => (n & 255).toString(16).padStart(2, '0')

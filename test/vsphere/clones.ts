@@ -159,9 +159,9 @@ export async function checkClones(sentences: Sentences, { options, thumbprint }:
 }
 
 /** As an administrator makes them, in a category of its own. */
-export async function makeTag({ rest }: VSphereClient, name: string): Promise<string> {
+export async function makeTag(client: VSphereClient, name: string): Promise<string> {
   const make = async (of: string, create_spec: object) => {
-    const id = await rest({ method: 'POST', path: `/tagging/${of}`, body: { create_spec } })
+    const id = await client.rest({ method: 'POST', path: `/tagging/${of}`, body: { create_spec } })
     ok(typeof id === 'string')
     return id
   }
