@@ -164,11 +164,17 @@ export const sourceFileCharsMax = 64 * 1024 * 1024
 /** How long a vCenter may take for one call: a page of its property collector on a busy one takes seconds. */
 export const vsphereCallMsMax = 60_000
 
+/** Of one answer of a vCenter's REST API: what it tells of the tags of one virtual machine has some kilobytes. */
+export const restCharsMax = 1024 * 1024
+
 /** Objects that one listing of a vCenter may come to: three times what the largest vCenter may have. */
 export const vsphereObjectsMax = 150_000
 
 /** Claims that are made for one Machine: its author may list any number of pools. Machines have ten devices at most, and few addresses each. */
 export const claimsOfMachineMax = 64
+
+/** Tags of one Machine: so many does the machine API of OpenShift allow. */
+export const tagsOfMachineMax = 10
 
 /** Machines that one set is scaled to: a vCenter has room for some thousands of virtual machines, and a slip of the finger is none of them. */
 export const machinesOfSetMax = 2_000

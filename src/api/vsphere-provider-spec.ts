@@ -103,6 +103,10 @@ function workspaceOf(workspace: Shape): Workspace {
   }
 }
 
+/** `urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc9578:GLOBAL`: what a vCenter calls a tag, whatever name people gave it. */
+export const isTagID = (text: string): boolean =>
+  /^urn:vmomi:InventoryServiceTag:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}:[\w.-]+$/i.test(text)
+
 /** Whether the spec says anything about addresses. Without it every device uses DHCP, and the Machine says nothing of claims. */
 export function hasStaticNetwork({ devices }: Pick<VSphereProviderSpec, 'devices'>): boolean {
   return devices.some(

@@ -41,6 +41,7 @@ export function addVSphereCommands(group: Command): void {
     .description('the kernel arguments of each machine, from its manifests as they are now')
     .argument('<dir>', 'with the manifests of machines, claims and addresses')
     .addOption(path('--install-config <file>', 'for the bootstrap machine, which has no manifest'))
+    .option('--command-line <text>', 'with which the template starts its kernel, if it has ip= of its own')
     .option('-o, --output <form>', 'table or json', 'table')
     .addHelpText('after', kargsExamples)
     .action(async (dir: string, options: KargsOptions) => {

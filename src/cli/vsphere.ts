@@ -2,11 +2,11 @@
 // the first boot is shown from the files as they are now (`kargs`). Nothing is written to a cluster.
 
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { parseDocument, stringify } from 'yaml'
 import { parseHold } from '../api/hold.ts'
 import { holds } from '../controllers/office/kinds.ts'
-import { checkInstallConfig } from '../install/check.ts'
+import { checkInstallConfig, withoutHosts } from '../install/check.ts'
 import type { HeldAddress } from '../install/check-addresses.ts'
 import { type InstallConfig, readInstallConfig } from '../install/config.ts'
 import type { Fault } from '../install/fault.ts'
@@ -47,6 +47,7 @@ export interface ManifestsOptions extends ValidateOptions {
 
 export interface KargsOptions {
   readonly installConfig?: string
+  readonly commandLine?: string
   readonly output: string
 }
 
@@ -90,10 +91,17 @@ interface Judged {
 
 async function judged(client: Client | undefined, file: string, { space }: LedgerOptions): Promise<Judged> {
   const faults: Fault[] = []
-  const config = readInstallConfig(await readText(file), faults)
-  if (config === undefined) return { config, faults }
+  const read = readInstallConfig(await readText(file), faults)
+  if (read === undefined) return { config: undefined, faults }
+  const config = (await isForAgent(file)) ? withoutHosts(read, faults) : read
   const held = client === undefined ? [] : await heldAddresses(client, space)
-  return { config, faults: [...faults, ...checkInstallConfig(config, held)] }
+  return { config, faults: [...faults, ...checkInstallConfig(config, held, faults)] }
+}
+
+/** An agent-based install has a second file, which the installer knows by this name alone. */
+async function isForAgent(file: string): Promise<boolean> {
+  const found = await stat(join(dirname(file), 'agent-config.yaml')).catch(() => undefined)
+  return found?.isFile() === true
 }
 
 const isRefused = (faults: readonly Fault[], { strict }: Pick<ValidateOptions, 'strict'>): boolean =>
@@ -204,11 +212,12 @@ const toYAML = (object: object): string =>
 
 // --- kargs ---
 
-export async function kargs(directory: string, { installConfig, output }: KargsOptions, print: Print): Promise<number> {
+export async function kargs(directory: string, options: KargsOptions, print: Print): Promise<number> {
+  const { installConfig, commandLine, output } = options
   refuseOutput(output, outputs)
   const objects = await readManifests(directory)
   const config = installConfig === undefined ? undefined : await configFrom(installConfig)
-  const { nodes, faults } = nodesOf(objects, config)
+  const { nodes, faults } = nodesOf(objects, config, commandLine)
   if (nodes.length === 0) {
     const advice = 'Name the directory that mooring vsphere manifests, or the installer, wrote to.'
     throw new Failure(exitCodes.data, `there is no Machine in ${directory}`, advice)
@@ -335,8 +344,9 @@ function nodesText(nodes: readonly Node[]): string[] {
       ['NODE', 'FAILURE DOMAIN', 'NETWORK', 'ADDRESSES', 'GATEWAY', 'NAMESERVERS', 'CLAIMS', 'KERNEL ARGUMENTS'],
       rows,
     ),
-    ...nodes.flatMap(({ name, dropped }) =>
-      dropped.map(({ item, why }) => shown(`warning: ${name} makes nothing of ${item}: ${why}`)),
-    ),
+    ...nodes.flatMap(({ name, dropped, warnings }) => [
+      ...dropped.map(({ item, why }) => shown(`warning: ${name} makes nothing of ${item}: ${why}`)),
+      ...warnings.map(why => shown(`warning: ${name}: ${why}`)),
+    ]),
   ]
 }

@@ -109,11 +109,12 @@ function checkDevice(device: HostDevice, among: Neighbourhood, report: Report): 
     checkAmong(address, among, report)
     const own = servers.find(({ ip }) => isSameIP(ip, address.cidr.ip))
     if (own !== undefined)
-      report('AddressIsNameserver', own, invalid(own.value, 'it is the address of the host itself'))
+      report('AddressIsNameserver', own, invalid(own.value, 'it is the address of the host itself: name another'))
   }
   checkFamilies(device, addresses, report)
   checkGateway(device, addresses, gateway, report)
-  checkNameservers(device, report)
+  // Without an address that can be read, that is what is wrong.
+  if (addresses.length > 0) checkNameservers(device, report)
 }
 
 // --- an address ---
@@ -123,7 +124,11 @@ function checkAlone(address: Address, report: Report): void {
   const problem = whyUnusable(cidr)
   if (problem !== undefined) report('AddressUnusable', address, invalid(value, problem))
   if (cidr.bits === 0)
-    report('PrefixUnusable', address, invalid(value, 'with a prefix length of 0 every address is a neighbour'))
+    report(
+      'PrefixUnusable',
+      address,
+      invalid(value, 'with a prefix length of 0 every address is a neighbour: write that of the subnet'),
+    )
   if (cidr.bits === bitsOf(cidr.ip.family)) {
     report('PrefixSingle', address, invalid(value, 'it is alone in its subnet, so no gateway is in it'))
   }
@@ -149,14 +154,22 @@ function checkAmong(address: Address, among: Neighbourhood, report: Report): voi
   const { cidr, value, path } = address
   const text = toIPText(cidr.ip)
   const before = seen.get(text)
-  if (before !== undefined) report('AddressTwice', address, `${duplicate(value)}: ${before} has it too`)
+  if (before !== undefined)
+    report('AddressTwice', address, `${duplicate(value)}: ${before} has it too: give one of them another`)
   else seen.set(text, path)
   const gateway = gateways.get(text)
-  if (gateway !== undefined) report('AddressIsGateway', address, invalid(value, `it is the gateway of ${gateway}`))
+  if (gateway !== undefined)
+    report('AddressIsGateway', address, invalid(value, `it is the gateway of ${gateway}: give the host another`))
   const vip = vips.get(text)
-  if (vip !== undefined) report('AddressIsVIP', address, invalid(value, `it is ${vip} too, which moves between nodes`))
+  if (vip !== undefined)
+    report(
+      'AddressIsVIP',
+      address,
+      invalid(value, `it is ${vip} too, which moves between nodes: give the host another`),
+    )
   const holder = held.get(text) ?? heldPrefixes.find(one => containsIP(one.cidr, cidr.ip))?.holder
-  if (holder !== undefined) report('AddressHeld', address, invalid(value, `it is held by ${holder}`))
+  if (holder !== undefined)
+    report('AddressHeld', address, invalid(value, `it is held by ${holder}: give the host another`))
   checkMachineNetwork(address, networks, report)
 }
 
@@ -172,7 +185,10 @@ function checkMachineNetwork(address: Address, networks: readonly CIDR[] | undef
     report(
       'AddressOutsideMachineNetwork',
       address,
-      invalid(value, `it is in none of networking.machineNetwork: ${all}`),
+      invalid(
+        value,
+        `it is in none of networking.machineNetwork (${all}): correct the address, or add its network there`,
+      ),
     )
   }
 }
@@ -198,18 +214,32 @@ function checkGateway(
   if (gateway !== undefined) {
     const { ip, value } = gateway
     if (isUnspecified(ip) || isMulticast(ip) || isLoopback(ip) || isMapped(ip)) {
-      report('GatewayUnusable', gateway, invalid(value, 'it is the address of no host'))
+      report('GatewayUnusable', gateway, invalid(value, 'it is the address of no host: name that of the router'))
       return
     }
     const ofFamily = addresses.filter(({ cidr }) => cidr.ip.family === ip.family)
     if (addresses.length > 0 && ofFamily.length === 0) {
-      report('GatewayFamily', gateway, invalid(value, `no address of the host is IPv${ip.family}: it would be dropped`))
+      report(
+        'GatewayFamily',
+        gateway,
+        invalid(
+          value,
+          `no address of the host is IPv${ip.family}: it would be dropped; add one, or name a gateway of the other family`,
+        ),
+      )
     }
     // A router of IPv6 is often known by its link-local address alone.
     const isReachable = (ip.family === 6 && isLinkLocal(ip)) || ofFamily.some(({ cidr }) => containsIP(cidr, ip))
     if (ofFamily.length > 0 && !isReachable) {
       const subnets = ofFamily.map(({ cidr }) => toCIDRText(toNetwork(cidr))).join(', ')
-      report('GatewayOutsideSubnet', gateway, invalid(value, `it is outside of ${subnets}`))
+      report(
+        'GatewayOutsideSubnet',
+        gateway,
+        invalid(
+          value,
+          `it is outside of ${subnets}, so no packet would reach it: correct it, or the prefix of the address`,
+        ),
+      )
     }
   } else if (written !== undefined) return
   for (const family of families) {

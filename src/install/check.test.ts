@@ -17,7 +17,7 @@ import type { Fault } from './fault.ts'
 function faultsIn(text: string, held: readonly HeldAddress[] = []): Fault[] {
   const faults: Fault[] = []
   const config = readInstallConfig(text, faults)
-  return [...faults, ...(config === undefined ? [] : checkInstallConfig(config, held))]
+  return [...faults, ...(config === undefined ? [] : checkInstallConfig(config, held, faults))]
 }
 
 /** `path: message`, as it is printed. */
@@ -34,6 +34,42 @@ const device = (index: number) => `${hosts}[${index}].networkDevice`
 /** The whole list, with another first compute host. */
 const withCompute = (networkDevice: unknown): ConfigParts => ({
   hosts: threeAndThree().map((host, i) => (i === 4 ? { ...host, networkDevice } : host)),
+})
+
+describe('what cannot be read', () => {
+  it.each([
+    ['a\tb: 1\n\tc: 2', /a tab is no indentation in YAML: write spaces/],
+    ['a: b: c', /put the value in quotes/],
+    ['a: 1\n---\nb: 2', /a second document begins after the line "---"/],
+    ['', /the file is empty: write an install-config/],
+    ['- a', /the file is a list: write an install-config/],
+    ['text', /the file is a single value: write/],
+  ])('as YAML, or as a map, is told with what to write: %j', (text, message) => {
+    expect(said(text)).toEqual([expect.stringMatching(message)])
+  })
+
+  it('is told once, and is not said to be missing too', () => {
+    expect(said(installConfig({ vsphere: { hosts: { role: 'bootstrap' } } }))).toEqual([
+      `${hosts}: Invalid value: "{...}": must be a list`,
+    ])
+    expect(of({ controlPlane: { replicas: '3' } })).toEqual([
+      'controlPlane.replicas: Invalid value: "3": must be a whole number that is not negative: take the quotes off',
+    ])
+    const numbers = withCompute({ ...aDevice('x'), ipAddrs: [244] })
+    expect(of(numbers)).toEqual([`${device(4)}.ipAddrs[0]: Invalid value: "244": must be a text: put it in quotes`])
+    expect(warnedOf(numbers)).toEqual([])
+  })
+
+  it('because its key is elsewhere is told where it belongs, and of a key like none other no other is guessed', () => {
+    const misplaced = threeAndThree().map((host, i) =>
+      i === 4 ? { ...host, gateway: '192.168.101.1', hostname: 'x' } : host,
+    )
+    const keys = 'the keys here are role, failureDomain, networkDevice'
+    expect(of({ hosts: misplaced })).toEqual([
+      `${hosts}[4].gateway: unknown key: write it below networkDevice; ${keys}`,
+      `${hosts}[4].hostname: unknown key: leave it out; ${keys}`,
+    ])
+  })
 })
 
 describe('the number of hosts', () => {
@@ -120,8 +156,8 @@ describe('a host', () => {
   it('names a failure domain that exists, and each host that does not is told by its index', () => {
     const lost = { failureDomain: 'north-pole' }
     expect(of({ hosts: threeAndThree().map((host, i) => (i > 4 ? { ...host, ...lost } : host)) })).toEqual([
-      `${hosts}[5].failureDomain: Invalid value: "north-pole": failure domain not found`,
-      `${hosts}[6].failureDomain: Invalid value: "north-pole": failure domain not found`,
+      `${hosts}[5].failureDomain: Invalid value: "north-pole": failure domain not found: there are a, b, c`,
+      `${hosts}[6].failureDomain: Invalid value: "north-pole": failure domain not found: there are a, b, c`,
     ])
   })
 
@@ -152,7 +188,9 @@ describe('a host', () => {
     '192.168.1.2',
   ])('has no address that is no CIDR: %j', text => {
     expect(of(withCompute({ ...aDevice(text), gateway: '' }))).toEqual([
-      `${device(4)}.ipAddrs[0]: Invalid value: "${text}": invalid CIDR address: ${text}`,
+      expect.stringContaining(
+        `${device(4)}.ipAddrs[0]: Invalid value: "${text}": invalid CIDR address: ${text}: write the address with the length of its subnet`,
+      ),
     ])
   })
 
@@ -234,6 +272,17 @@ describe('failure domains', () => {
     ])
   })
 
+  it('have tags by their ids, and not too many', () => {
+    expect(of(domains({}, { tagIDs: ['production'] }))).toEqual([
+      `${path}[0].topology.tagIDs[0]: Invalid value: "production": must be the id of a tag, not its name, such as ` +
+        'urn:vmomi:InventoryServiceTag:<uuid>:GLOBAL',
+    ])
+    const tag = (i: number) => `urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc95${10 + i}:GLOBAL`
+    expect(of(domains({}, { tagIDs: Array.from({ length: 11 }, (_, i) => tag(i)) }))).toEqual([
+      `${path}[0].topology.tagIDs: Too many: 11: must have at most 10 items`,
+    ])
+  })
+
   it('are named by the zones of pools', () => {
     expect(of({ controlPlane: { platform: { vsphere: { zones: ['a', 'x'] } } } })).toEqual([
       'controlPlane.platform.vsphere.zones[1]: Invalid value: "x": zone [x] specified by machinepool is not defined',
@@ -302,7 +351,7 @@ describe('an address', () => {
 
   it('is that of one host, however it is spelled', () => {
     expect(of(compute('192.168.101.241/24'))).toEqual([
-      `${device(4)}.ipAddrs[0]: Duplicate value: "192.168.101.241/24": ${device(1)}.ipAddrs[0] has it too`,
+      `${device(4)}.ipAddrs[0]: Duplicate value: "192.168.101.241/24": ${device(1)}.ipAddrs[0] has it too: give one of them another`,
     ])
     const twice = { ipAddrs: ['2001:db8::5/64', '2001:DB8:0::5/64'], nameservers: ['2001:db8::53'], gateway: 'fe80::1' }
     expect(of({ ...withCompute(twice), ...wide })).toEqual([
@@ -337,16 +386,16 @@ describe('an address', () => {
 
   it('is not a gateway of any host, and not the nameserver of its own', () => {
     expect(of(compute('192.168.101.1/24'))).toEqual([
-      expect.stringContaining(`it is the gateway of ${device(0)}.gateway`),
+      expect.stringContaining(`it is the gateway of ${device(0)}.gateway: give the host another`),
     ])
     expect(of(compute('192.168.101.2/24'))).toEqual([
-      `${device(4)}.nameservers[0]: Invalid value: "192.168.101.2": it is the address of the host itself`,
+      `${device(4)}.nameservers[0]: Invalid value: "192.168.101.2": it is the address of the host itself: name another`,
     ])
   })
 
   it('is none of those that move between nodes', () => {
     expect(of({ vsphere: { apiVIPs: ['192.168.101.245'], ingressVIPs: ['192.168.101.9'] } })).toEqual([
-      `${device(5)}.ipAddrs[0]: Invalid value: "192.168.101.245/24": it is platform.vsphere.apiVIPs[0] too, which moves between nodes`,
+      `${device(5)}.ipAddrs[0]: Invalid value: "192.168.101.245/24": it is platform.vsphere.apiVIPs[0] too, which moves between nodes: give the host another`,
     ])
     expect(of({ vsphere: { apiVIP: 'x' } })).toEqual([
       'platform.vsphere.apiVIP: Invalid value: "x": "x" is not a valid IP',
@@ -355,7 +404,7 @@ describe('an address', () => {
 
   it('is in the network of the machines', () => {
     expect(of(compute('192.168.102.5/24', { gateway: '192.168.102.1' }))).toEqual([
-      `${device(4)}.ipAddrs[0]: Invalid value: "192.168.102.5/24": it is in none of networking.machineNetwork: 192.168.101.0/24`,
+      `${device(4)}.ipAddrs[0]: Invalid value: "192.168.102.5/24": it is in none of networking.machineNetwork (192.168.101.0/24): correct the address, or add its network there`,
     ])
     expect(of({ networking: { machineNetwork: [{ cidr: 'x' }] } })).toEqual([
       'networking.machineNetwork[0].cidr: Invalid value: "x": invalid CIDR address: x',
@@ -374,7 +423,12 @@ describe('an address', () => {
     expect(faultsIn(installConfig(), held('192.168.101.247/32'))).toEqual([])
     expect(faultsIn(installConfig(), held('192.168.101.244/31'))).toHaveLength(2)
     expect(faultsIn(installConfig(), held('192.168.101.244/32')).map(({ check, message }) => [check, message])).toEqual(
-      [['AddressHeld', 'Invalid value: "192.168.101.244/24": it is held by IPAddressClaim default/web-0 in space lab']],
+      [
+        [
+          'AddressHeld',
+          'Invalid value: "192.168.101.244/24": it is held by IPAddressClaim default/web-0 in space lab: give the host another',
+        ],
+      ],
     )
   })
 
@@ -397,13 +451,13 @@ describe('a gateway', () => {
 
   it('has the family of an address of the host', () => {
     expect(of(compute({ gateway: '2001:db8::1' }, '192.168.101.5/24'))).toEqual([
-      `${device(4)}.gateway: Invalid value: "2001:db8::1": no address of the host is IPv6: it would be dropped`,
+      `${device(4)}.gateway: Invalid value: "2001:db8::1": no address of the host is IPv6: it would be dropped; add one, or name a gateway of the other family`,
     ])
   })
 
   it('is in the subnet of an address, or is a link-local address of IPv6', () => {
     expect(of(compute({ gateway: '192.168.102.1' }, '192.168.101.5/24'))).toEqual([
-      `${device(4)}.gateway: Invalid value: "192.168.102.1": it is outside of 192.168.101.0/24`,
+      `${device(4)}.gateway: Invalid value: "192.168.102.1": it is outside of 192.168.101.0/24, so no packet would reach it: correct it, or the prefix of the address`,
     ])
     const ipv6 = { gateway: 'fe80::1', nameservers: ['2001:db8::53'] }
     expect(of({ ...compute(ipv6, '2001:db8::5/64'), ...both })).toEqual([])

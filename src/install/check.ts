@@ -1,12 +1,14 @@
 // All that is wrong with an install-config, at once: first what the installer of OpenShift refuses, in its order and its words, then
 // what it lets through and what the nodes then suffer from (`check-addresses.ts`).
 
-import { parseIP } from '../ip/address.ts'
+import { isTagID } from '../api/vsphere-provider-spec.ts'
+import { parseIP, toIPText } from '../ip/address.ts'
 import { parseCIDR } from '../ip/cidr.ts'
 import { isMalformed } from '../ip/malformed.ts'
+import { tagsOfMachineMax } from '../limits.ts'
 import { assignHosts, hostsOf, type Role, roles, zonesOf } from './assign.ts'
 import { checkAddresses, type HeldAddress } from './check-addresses.ts'
-import type { Host, HostDevice, InstallConfig, MachinePool } from './config.ts'
+import type { FailureDomain, Host, HostDevice, InstallConfig, MachinePool } from './config.ts'
 import {
   bare,
   duplicate,
@@ -29,8 +31,35 @@ const networksMax = 10
 /** The installer itself knows two. */
 const poolsMax = 10
 
-/** In the order in which they are told. `held` is what a ledger holds, where one was read. */
-export function checkInstallConfig(config: InstallConfig, held: readonly HeldAddress[] = []): Fault[] {
+/**
+ * As an agent-based install reads it: it takes its hosts from another file, so those of this one are neither judged nor made. The installer
+ * passes over them without a word.
+ */
+export function withoutHosts(config: InstallConfig, faults: Fault[]): InstallConfig {
+  if (config.hosts === undefined) return config
+  const message =
+    'agent-config.yaml is beside this file, and an agent-based install does not read hosts: write addresses into its own hosts, ' +
+    'or keep the two files apart'
+  reporterTo(faults)('HostsUnread', config.hostsAt, message)
+  return { ...config, hosts: undefined }
+}
+
+/**
+ * In the order in which they are told. `held` is what a ledger holds, where one was read. `unread` is what could not be read: of such a
+ * field nothing else is said, for it is not missing.
+ */
+export function checkInstallConfig(
+  config: InstallConfig,
+  held: readonly HeldAddress[] = [],
+  unread: readonly Fault[] = [],
+): Fault[] {
+  const paths = new Set(
+    unread.filter(({ check }) => check === 'TypeWrong').map(({ path }) => path.replace(/\[\d+\]$/, '')),
+  )
+  return faultsOf(config, held).filter(({ path }) => !paths.has(path))
+}
+
+function faultsOf(config: InstallConfig, held: readonly HeldAddress[]): Fault[] {
   const faults: Fault[] = []
   const report = reporterTo(faults)
   checkFailureDomains(config, report)
@@ -62,10 +91,20 @@ function checkFailureDomains({ failureDomains, servers, hostsAt }: InstallConfig
     }
     if (networks.length === 0) report('NetworksMissing', networksAt, required('must specify a network'))
     if (networks.length > networksMax) report('NetworksTooMany', networksAt, tooMany(networks.length, networksMax))
+    checkTags(domain, report)
     if (!/^\/.+\/datastore\/.+$/.test(datastore.value)) {
       const detail = 'full path of datastore must be provided in format /<datacenter/datastore/<datastore>'
       report('DatastorePath', datastore, invalid(datastore.value, detail))
     }
+  }
+}
+
+function checkTags({ tagIDs, tagsAt }: FailureDomain, report: Report): void {
+  if (tagIDs.length > tagsOfMachineMax) report('TagsTooMany', tagsAt, tooMany(tagIDs.length, tagsOfMachineMax))
+  for (const tag of tagIDs) {
+    if (isTagID(tag.value)) continue
+    const detail = 'must be the id of a tag, not its name, such as urn:vmomi:InventoryServiceTag:<uuid>:GLOBAL'
+    report('TagMalformed', tag, invalid(tag.value, detail))
   }
 }
 
@@ -119,6 +158,8 @@ function checkCounts({ controlPlane, compute, hostsAt }: InstallConfig, hosts: r
 
 // --- one host ---
 
+const domainsNamedMax = 10
+
 function checkHost(
   { path, place, role, failureDomain, networkDevice }: Host,
   known: ReadonlySet<string>,
@@ -126,7 +167,10 @@ function checkHost(
 ): void {
   if (!roles.some(one => one === role.value)) report('RoleUnknown', role, unsupported(role.value, roles))
   if (failureDomain !== undefined && !known.has(failureDomain.value)) {
-    report('FailureDomainUnknown', failureDomain, invalid(failureDomain.value, 'failure domain not found'))
+    const named = [...known].slice(0, domainsNamedMax).map(bare).join(', ')
+    const more = known.size > domainsNamedMax ? `, and ${known.size - domainsNamedMax} more` : ''
+    const there = known.size === 0 ? '' : `: there are ${named}${more}`
+    report('FailureDomainUnknown', failureDomain, invalid(failureDomain.value, `failure domain not found${there}`))
   }
   if (networkDevice === undefined) {
     const at = { path: `${path}.networkDevice`, place }
@@ -140,7 +184,10 @@ function checkDevice({ path, place, ipAddrs, gateway, nameservers }: HostDevice,
     const { value } = address
     if (value === '') report('AddressMissing', address, required('must specify a IP address with CIDR'))
     else if (isMalformed(parseCIDR(value))) {
-      report('AddressMalformed', address, notACIDR(value))
+      const ip = parseIP(value)
+      const example = isMalformed(ip) ? '192.0.2.5/24' : `${toIPText(ip)}/${ip.family === 4 ? 24 : 64}`
+      const advice = `write the address with the length of its subnet, such as ${example}`
+      report('AddressMalformed', address, `${notACIDR(value)}: ${advice}`)
     }
   }
   if (nameservers.length > nameserversMax) {

@@ -46,6 +46,8 @@ export interface FailureDomain extends Located {
   readonly resourcePool: string
   readonly folder: string
   readonly template: string
+  readonly tagIDs: readonly Marked<string>[]
+  readonly tagsAt: Located
 }
 
 /** What machines of a pool are made of. */
@@ -118,7 +120,7 @@ const hostKeys = ['role', 'failureDomain', 'networkDevice']
 const deviceKeys = ['ipAddrs', 'gateway', 'nameservers']
 
 function hostOf(field: Field): Host {
-  refuseOtherKeys(field, hostKeys)
+  refuseOtherKeys(field, hostKeys, [{ below: 'networkDevice', keys: deviceKeys }])
   const device = mapAt(field, 'networkDevice')
   if (device !== undefined) refuseOtherKeys(device, deviceKeys)
   return {
@@ -181,6 +183,8 @@ function failureDomainOf(field: Field): FailureDomain {
     resourcePool: text(topology, 'resourcePool'),
     folder: text(topology, 'folder'),
     template: text(topology, 'template'),
+    tagIDs: (topology && textsAt(topology, 'tagIDs')) ?? [],
+    tagsAt: missingAt(within, 'tagIDs'),
   }
 }
 
@@ -209,6 +213,8 @@ function olderFailureDomainOf(vsphere: Field): FailureDomain | undefined {
     resourcePool: textAt(vsphere, 'resourcePool')?.value ?? '',
     folder: textAt(vsphere, 'folder')?.value ?? '',
     template: '',
+    tagIDs: [],
+    tagsAt: missingAt(vsphere, 'tagIDs'),
   }
 }
 

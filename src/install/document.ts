@@ -52,11 +52,8 @@ export function readDocument(text: string, faults: Fault[]): Field | undefined {
   const [problem] = parsed.errors
   if (problem !== undefined) {
     const [sentence = ''] = problem.message.split('\n')
-    report(
-      'YAMLMalformed',
-      { path: '', place: placeAt(problem.pos[0]) },
-      bare(sentence.replace(/ at line \d+, column \d+:?$/, '')),
-    )
+    const said = plainly[problem.code] ?? bare(sentence.replace(/ at line \d+, column \d+:?$/, ''))
+    report('YAMLMalformed', { path: '', place: placeAt(problem.pos[0]) }, said)
     return undefined
   }
   let aliases = 0
@@ -69,10 +66,24 @@ export function readDocument(text: string, faults: Fault[]): Field | undefined {
   }
   const root = document.settled(parsed.contents)
   if (!isMap(root)) {
-    report('TypeWrong', whole, 'the file is no map: it begins with "apiVersion: v1"')
+    const what = isSeq(root) ? 'a list' : text.trim() === '' ? 'empty' : 'a single value'
+    report(
+      'TypeWrong',
+      whole,
+      `the file is ${what}: write an install-config, a map with keys such as platform and controlPlane`,
+    )
     return undefined
   }
   return fieldOf(root, '', document, report)
+}
+
+/** What the parser says in words for programmers, and what to do about it. */
+const plainly: Readonly<Record<string, string>> = {
+  TAB_AS_INDENT: 'a tab is no indentation in YAML: write spaces',
+  MULTIPLE_DOCS:
+    'a second document begins after the line "---": an install-config is one, so take that line and what follows out',
+  BLOCK_AS_IMPLICIT_KEY:
+    'a value with ": " in it is taken for a key: put the value in quotes, or write it on a line of its own',
 }
 
 function fieldOf(map: YAMLMap, path: string, document: Source, report: Report): Field {
@@ -136,7 +147,8 @@ export function integerAt(field: Field, key: string): Marked<number> | undefined
   if (child === undefined) return undefined
   const value = isScalar(child.value) ? child.value.value : undefined
   if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value < 2 ** 31) return { ...child, value }
-  field.report('TypeWrong', child, invalid(shown(child.value), 'must be a whole number that is not negative'))
+  const advice = typeof value === 'string' && /^\d+$/.test(value) ? ': take the quotes off' : ''
+  field.report('TypeWrong', child, invalid(shown(child.value), `must be a whole number that is not negative${advice}`))
   return undefined
 }
 
@@ -182,24 +194,42 @@ const shown = (node: unknown): string => {
   return isScalar(node) ? String(node.source ?? node.value) : ''
 }
 
-/** Says which keys are nobody's, with the one that is most like each. */
-export function refuseOtherKeys({ value, path, report }: Field, known: readonly string[]): void {
+export interface Elsewhere {
+  readonly below: string
+  readonly keys: readonly string[]
+}
+
+/** Says which keys are nobody's, with where each belongs, or the one that is most like it. */
+export function refuseOtherKeys(
+  { value, path, report }: Field,
+  known: readonly string[],
+  elsewhere: readonly Elsewhere[] = [],
+): void {
   const lower = new Set(known.map(key => key.toLowerCase()))
   for (const [key, { spelled, place }] of value) {
     if (lower.has(key)) continue
-    const advice = `write ${nearestOf(spelled, known)}, or leave it out; the keys here are ${known.join(', ')}`
-    report('KeyUnknown', { path: join(path, bare(spelled)), place }, `unknown key: ${advice}`)
+    const inside = elsewhere.find(({ keys }) => keys.some(one => one.toLowerCase() === key))
+    const nearest = nearestOf(spelled, known)
+    const advice = inside
+      ? `write it below ${inside.below}`
+      : nearest
+        ? `write ${nearest}, or leave it out`
+        : 'leave it out'
+    const here = `the keys here are ${known.join(', ')}`
+    report('KeyUnknown', { path: join(path, bare(spelled)), place }, `unknown key: ${advice}; ${here}`)
   }
 }
 
 const keyCharsCompared = 60
 
-function nearestOf(text: string, known: readonly string[]): string {
+/** Undefined where most of it would have to be written anew: another key is meant. */
+function nearestOf(text: string, known: readonly string[]): string | undefined {
   const distances = known.map(key => ({
     key,
     distance: distance(text.toLowerCase().slice(0, keyCharsCompared), key.toLowerCase()),
   }))
-  return distances.reduce((best, one) => (one.distance < best.distance ? one : best)).key
+  const { key, distance: least } = distances.reduce((best, one) => (one.distance < best.distance ? one : best))
+  return least <= key.length / 2 ? key : undefined
 }
 
 /** Letters to add, take away or change. */

@@ -72,6 +72,9 @@ export const severities = {
   HostOutsideZones: 'warning',
   OneFailureDomain: 'warning',
   DeviceUncertain: 'warning',
+  HostsUnread: 'warning',
+  TagMalformed: 'error',
+  TagsTooMany: 'error',
   VIPMalformed: 'error',
   MachineNetworkMalformed: 'error',
 } as const satisfies Record<string, Severity>

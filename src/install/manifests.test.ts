@@ -89,6 +89,18 @@ describe('machines', () => {
     expect(spec).toMatchObject({ numCPUs: 8, numCoresPerSocket: 4, memoryMiB: 32768, diskGiB: 200 })
   })
 
+  it('have the tags of their failure domain, and their sets too', () => {
+    const tag = (zone: string) => `urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc957${zone}:GLOBAL`
+    const failureDomains = ['a', 'b', 'c'].map(name => aFailureDomain(name, {}, { tagIDs: [tag(name)] }))
+    const all = rendered({ failureDomains })
+    const tags = (of: string, path: string) =>
+      kind(all, of).map(object => at(object, `${path}.providerSpec.value.tagIDs`))
+    expect(tags('Machine', 'spec').slice(0, 3)).toEqual([[tag('a')], [tag('b')], [tag('c')]])
+    expect(tags('MachineSet', 'spec.template.spec')).toEqual([[tag('a')], [tag('b')], [tag('c')]])
+    const set = 'spec.template.machines_v1beta1_machine_openshift_io.spec'
+    expect(tags('ControlPlaneMachineSet', set)).toEqual([[tag('c')]])
+  })
+
   it('are in the folder, resource pool, template and group of their failure domain', () => {
     const topology = { folder: '/dc1/vm//f', resourcePool: '/dc1/host/a/Resources/p', template: '/dc1/vm/t' }
     const failureDomains = [aFailureDomain('a', { zoneType: 'HostGroup' }, topology), aFailureDomain('b')]

@@ -112,11 +112,15 @@ function providerSpecOf(
     numCPUs: cpus,
     numCoresPerSocket: coresPerSocket,
     snapshot: '',
+    ...tagsOf(domain),
     template: domain === undefined ? '' : domain.template || `${infraID}-rhcos-${domain.name}`,
     userDataSecret: { name: `${roleOf(pool)}-user-data` },
     workspace: domain === undefined ? {} : workspaceOf(domain, infraID),
   }
 }
+
+const tagsOf = (domain: FailureDomain | undefined) =>
+  domain === undefined || domain.tagIDs.length === 0 ? {} : { tagIDs: domain.tagIDs.map(({ value }) => value) }
 
 /** A host describes one device, the first. */
 function devicesOf(networks: readonly string[] | undefined, device: HostDevice | undefined): object[] {
@@ -199,6 +203,8 @@ function firstOf(pool: MachinePool, { compute }: Assignment): HostDevice | undef
 function controlPlaneSet(config: InstallConfig, { controlPlane }: Assignment, infraID: string): Manifest[] {
   const { controlPlane: pool } = config
   if (pool.replicas <= 1) return []
+  const last = controlPlane.at(-1)
+  const domain = config.failureDomains.find(({ name }) => name === last?.zone)
   const labels = labelsOf(pool, infraID)
   const object = {
     apiVersion: `${machineGroup}/v1`,
@@ -226,7 +232,7 @@ function controlPlaneSet(config: InstallConfig, { controlPlane }: Assignment, in
             lifecycleHooks: {},
             metadata: {},
             providerSpec: {
-              value: providerSpecOf(pool, undefined, controlPlane.at(-1)?.host?.networkDevice, infraID),
+              value: { ...providerSpecOf(pool, undefined, last?.host?.networkDevice, infraID), ...tagsOf(domain) },
             },
           },
         },

@@ -8,9 +8,10 @@ import { machineClusterLabel, machineRoleLabel } from '../api/names.ts'
 import { isRecord, ownText } from '../api/shape.ts'
 import { type NetworkDevice, poolReferenceOfEntry } from '../api/vsphere-provider-spec.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
+import { bootGuest, type Told } from '../kargs/boot.ts'
 import type { NetworkDevice as DeviceOfKargs, PoolAddress } from '../kargs/device.ts'
 import { hasFaults, kargsKey, printKargs } from '../kargs/print.ts'
-import { type Dropped, readKargs } from '../kargs/read.ts'
+import type { Dropped } from '../kargs/read.ts'
 import { assignHosts } from './assign.ts'
 import { deviceOfHost } from './check-addresses.ts'
 import type { InstallConfig } from './config.ts'
@@ -32,6 +33,8 @@ export interface Node {
   readonly kargs: string
   /** Arguments of which the guest makes nothing. */
   readonly dropped: readonly Dropped[]
+  /** Why the guest has, or will have, something else than it is told. */
+  readonly warnings: readonly string[]
   /** What the virtual machine has in its extra configuration. */
   readonly guestinfo: Readonly<Record<string, string>>
 }
@@ -43,9 +46,10 @@ export interface Nodes {
 
 /**
  * Of objects in any order; others than machines, claims and addresses are passed over. With the install-config the plan has the
- * bootstrap machine too, and failure domains.
+ * bootstrap machine too, and failure domains. `commandLine` is what their template starts the kernel with; MachineConfigs
+ * among the objects say which connections Ignition writes.
  */
-export function nodesOf(objects: readonly unknown[], config?: InstallConfig): Nodes {
+export function nodesOf(objects: readonly unknown[], config?: InstallConfig, commandLine = ''): Nodes {
   const faults: string[] = []
   const read = <T>(kind: string, parse: (object: unknown) => T | Malformed): T[] =>
     objects.flatMap(object => {
@@ -59,12 +63,14 @@ export function nodesOf(objects: readonly unknown[], config?: InstallConfig): No
     claims: byName(read('IPAddressClaim', parseIPAddressClaim), faults),
     addresses: byName(read('IPAddress', parseIPAddress), faults),
     users: new Map(),
+    commandLine,
+    connectionFiles: connectionFilesIn(objects),
   }
   const machines = read('Machine', parseMachine)
   const infraID = ownText(machines[0]?.metadata.labels ?? {}, machineClusterLabel) ?? ''
   const zones = zonesOf(config, infraID)
   const nodes = machines.map(machine => nodeOf(machine, known, faults, config, zones))
-  const bootstrap = config === undefined ? [] : [bootstrapOf(config, infraID, faults)]
+  const bootstrap = config === undefined ? [] : [bootstrapOf(config, infraID, commandLine, faults)]
   return { nodes: [...bootstrap, ...nodes], faults }
 }
 
@@ -76,6 +82,9 @@ interface Known {
   readonly addresses: ReadonlyMap<string, IPAddress>
   /** By address: the claim that came to it first. */
   readonly users: Map<string, string>
+  readonly commandLine: string
+  /** By role. */
+  readonly connectionFiles: ReadonlyMap<string, readonly string[]>
 }
 
 function byName<T extends { readonly metadata: { readonly name: string } }>(
@@ -119,7 +128,11 @@ function nodeOf(
     role,
     failureDomain: zones.get(name) ?? '',
     networks: devices.map(({ networkName }) => networkName),
-    ...configured(kargs),
+    ...configured({
+      kargs,
+      commandLine: known.commandLine,
+      connectionFiles: known.connectionFiles.get(role) ?? [],
+    }),
     claims: told.flatMap(({ claims }) => claims),
     kargs,
     guestinfo: {
@@ -132,7 +145,7 @@ function nodeOf(
 }
 
 /** As the installer makes it: on the network of the first machine of the control plane, and without a claim. */
-function bootstrapOf(config: InstallConfig, infraID: string, faults: string[]): Node {
+function bootstrapOf(config: InstallConfig, infraID: string, commandLine: string, faults: string[]): Node {
   const { bootstrap, controlPlane } = assignHosts(config)
   const zone = controlPlane[0]?.zone ?? ''
   const device = bootstrap?.networkDevice
@@ -142,7 +155,7 @@ function bootstrapOf(config: InstallConfig, infraID: string, faults: string[]): 
     role: 'bootstrap',
     failureDomain: zone,
     networks: config.failureDomains.find(({ name }) => name === zone)?.networks ?? [],
-    ...configured(kargs),
+    ...configured({ kargs, commandLine, connectionFiles: [] }),
     claims: [],
     kargs,
     guestinfo: kargs === '' ? {} : { [kargsKey]: kargs },
@@ -156,16 +169,44 @@ function kargsOf(devices: readonly DeviceOfKargs[], faults: string[]): string {
   return ''
 }
 
-/** What the guest makes of it. */
-function configured(kargs: string) {
-  const { connections, dropped } = readKargs(kargs)
+/** What the guest makes of it at its first boot, and what it loses at the next. */
+function configured(told: Told) {
+  const first = bootGuest(told)
+  const { connections, dropped } = first
   const families = connections.flatMap(({ ipv4, ipv6 }) => [ipv4, ipv6])
   return {
     addresses: families.flatMap(({ addresses }) => addresses),
     gateways: families.flatMap(({ gateway }) => gateway ?? []),
     nameservers: [...new Set(families.flatMap(({ nameservers }) => nameservers))],
     dropped,
+    warnings: told.kargs === '' ? [] : [first, bootGuest(told, first.disk)].flatMap(({ why }) => why ?? []),
   }
+}
+
+const connectionsDirectory = '/etc/NetworkManager/system-connections/'
+
+/** Of MachineConfigs, by the role that they are for. What is of another shape is the affair of others. */
+function connectionFilesIn(objects: readonly unknown[]): ReadonlyMap<string, readonly string[]> {
+  const byRole = new Map<string, readonly string[]>()
+  for (const object of objects) {
+    if (!isRecord(object) || object.kind !== 'MachineConfig') continue
+    const role = textIn(object, 'metadata', 'labels', machineConfigRoleLabel)
+    const files = valueIn(object, 'spec', 'config', 'storage', 'files')
+    const paths = (Array.isArray(files) ? files : []).flatMap((file: unknown) => textIn(file, 'path') ?? [])
+    const written = paths.filter(path => path.startsWith(connectionsDirectory))
+    if (role !== undefined) byRole.set(role, [...(byRole.get(role) ?? []), ...written])
+  }
+  return byRole
+}
+
+const machineConfigRoleLabel = 'machineconfiguration.openshift.io/role'
+
+const valueIn = (value: unknown, ...keys: readonly string[]): unknown =>
+  keys.reduce((inner, key) => (isRecord(inner) && Object.hasOwn(inner, key) ? inner[key] : undefined), value)
+
+function textIn(value: unknown, ...keys: readonly string[]): string | undefined {
+  const text = valueIn(value, ...keys)
+  return typeof text === 'string' ? text : undefined
 }
 
 // --- from a device to its addresses ---

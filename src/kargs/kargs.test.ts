@@ -3,6 +3,7 @@ import { describe, expect, it, test } from 'vitest'
 import { vectors } from '../../test/kargs/vectors.ts'
 import { fromValue, parseIP, toIPText } from '../ip/address.ts'
 import { isMalformed } from '../ip/malformed.ts'
+import { bootGuest } from './boot.ts'
 import type { NetworkDevice, PoolAddress } from './device.ts'
 import { fromNetmask, toNetmask } from './netmask.ts'
 import { hasFaults, printKargs } from './print.ts'
@@ -254,6 +255,38 @@ describe('a guest', () => {
       }),
       { numRuns: 100 },
     )
+  })
+})
+
+describe('a boot', () => {
+  const told = { kargs: 'ip=10.0.0.5::10.0.0.1:24:::none', commandLine: 'quiet', connectionFiles: [] }
+  const addressesOf = ({ connections }: ReturnType<typeof bootGuest>) =>
+    connections.flatMap(({ ipv4 }) => [...ipv4.addresses, ...(ipv4.method === 'auto' ? ['DHCP'] : [])])
+
+  it('which is the first takes what the virtual machine was told, and the next ones have it whatever it is told then', () => {
+    const first = bootGuest(told)
+    expect(addressesOf(first)).toEqual(['10.0.0.5/24'])
+    const second = bootGuest({ ...told, kargs: 'ip=10.0.0.9:::24:::none' }, first.disk)
+    expect(addressesOf(second)).toEqual(['10.0.0.5/24'])
+    expect(addressesOf(bootGuest({ ...told, commandLine: 'ip=dhcp' }, second.disk))).toEqual(['10.0.0.5/24'])
+    expect([first.why, second.why]).toEqual([undefined, undefined])
+  })
+
+  it('with ip= on its own command line has that, at later boots too, and says why', () => {
+    const first = bootGuest({ ...told, commandLine: 'quiet ip=dhcp rw' })
+    expect(addressesOf(first)).toEqual(['DHCP'])
+    expect(first.why).toBe('its own command line has ip=dhcp, so it does not look at what it is told')
+    expect(addressesOf(bootGuest(told, first.disk))).toEqual(['DHCP'])
+    expect(bootGuest({ ...told, kargs: '', commandLine: 'ip=dhcp' }).why).toBeUndefined()
+  })
+
+  it('after Ignition wrote connections has those, though the first one had what it was told', () => {
+    const first = bootGuest({ ...told, connectionFiles: ['/etc/x.nmconnection'] })
+    expect(addressesOf(first)).toEqual(['10.0.0.5/24'])
+    expect(first.why).toBeUndefined()
+    const second = bootGuest(told, first.disk)
+    expect(addressesOf(second)).toEqual([])
+    expect(second.why).toMatch(/^Ignition writes \/etc\/x.nmconnection, so after its first boot/)
   })
 })
 

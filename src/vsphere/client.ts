@@ -3,13 +3,15 @@
 // not carried out, so it may be sent again. Nothing else is sent twice.
 
 import type { Agent } from 'undici'
-import { vsphereCallMsMax, xmlCharsMax } from '../limits.ts'
+import { xmlCharsMax } from '../limits.ts'
 import { backoffMs } from '../runtime/backoff.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import { childOf, textOf, type XMLElement, XMLSyntaxError } from '../xml.ts'
 import { printCall, readAnswer, type VimCall } from './envelope.ts'
-import { faultOfAnswer, isVimFault, shown, VimFault, VSphereConnectionError } from './fault.ts'
+import { faultOfAnswer, isVimFault, loginRefused, VSphereConnectionError } from './fault.ts'
+import { createSend, type Reply } from './request.ts'
+import { createREST, type RESTRequest } from './rest.ts'
 import { readTask } from './task.ts'
 import { createTrustingAgent, type VSphereTrust } from './trust.ts'
 import { type ManagedRef, readRef, toRef, type VimFields } from './value.ts'
@@ -32,6 +34,11 @@ export interface VSphereClient {
   readonly sessions: number
   /** The elements `returnval`. Throws `VimFault` or `VSphereConnectionError`. */
   call(method: string, target: ManagedRef, args?: VimFields, signal?: AbortSignal): Promise<readonly XMLElement[]>
+  /**
+   * What its REST API answers, where a vCenter keeps what SOAP does not know: tags. It has a session of its own, of the same user, begun
+   * when it is first used. Throws as `call` does.
+   */
+  rest(request: RESTRequest, signal?: AbortSignal): Promise<unknown>
   /** Waits until a task has ended; its result, if it has one. Throws `VimFault` if it failed. */
   waitForTask(task: ManagedRef, signal?: AbortSignal): Promise<XMLElement | undefined>
   /** Ends the session. Does not throw: there is nothing left to do about it. */
@@ -82,16 +89,18 @@ async function beginSession(options: VSphereOptions, { host, origin }: URL, agen
   let sessions = 0
   let renewal: Promise<void> | undefined
 
+  const ask = createSend(agent, origin, clock)
   const send = async (call: VimCall, signal?: AbortSignal): Promise<readonly XMLElement[]> => {
     const what = `${call.method} at ${host}`
-    const body = printCall(call)
-    const late = new AbortController()
-    const cancel = clock.setTimer(vsphereCallMsMax, () => late.abort())
-    const signals = signal ? [signal, late.signal] : [late.signal]
-    const request = { origin, what, body, cookie, signal: AbortSignal.any(signals) }
-    const reply = await post(agent, request, late.signal).finally(cancel)
+    const headers = {
+      'content-type': 'text/xml; charset=utf-8',
+      soapaction: soapAction,
+      ...(cookie !== undefined && { cookie: `${sessionCookie}=${cookie}` }),
+    }
+    const request = { path: '/sdk', headers, body: printCall(call), what, answerBytesMax: xmlCharsMax }
+    const reply = await ask({ method: 'POST', ...request }, signal)
     // Others are answered late, it may be after a new session has begun.
-    if (beginnings.has(call.method)) cookie = reply.cookie ?? cookie
+    if (beginnings.has(call.method)) cookie = sessionOf(reply) ?? cookie
     const answer = readReply(reply, { what, method: call.method })
     if ('fault' in answer) throw faultOfAnswer(answer.fault, what)
     return answer.values
@@ -107,11 +116,7 @@ async function beginSession(options: VSphereOptions, { host, origin }: URL, agen
     try {
       await send({ method: 'Login', this: content.sessionManager, args: { userName, password } })
     } catch (error) {
-      if (!isVimFault(error, 'InvalidLogin')) throw error
-      throw new VimFault(
-        `${host} refuses the user ${shown(JSON.stringify(userName))}: check user name and password`,
-        'InvalidLogin',
-      )
+      throw isVimFault(error, 'InvalidLogin') ? loginRefused(host, userName) : error
     }
     sessions++
   }
@@ -124,6 +129,7 @@ async function beginSession(options: VSphereOptions, { host, origin }: URL, agen
     return renewal
   }
   await logIn()
+  const rest = createREST({ ask, host, userName, password })
 
   const client: VSphereClient = {
     host,
@@ -143,6 +149,7 @@ async function beginSession(options: VSphereOptions, { host, origin }: URL, agen
       await renew(seen)
       return send(call, signal)
     },
+    rest: (request, signal) => rest.call(request, signal),
     async waitForTask(task, signal) {
       for (let polls = 1; ; polls++) {
         const { state, result, error } = await readTask(client, task, signal)
@@ -158,6 +165,7 @@ async function beginSession(options: VSphereOptions, { host, origin }: URL, agen
       } catch {
         // The server ends it by itself after a while.
       }
+      await rest.close()
       await agent.destroy()
     },
   }
@@ -173,63 +181,8 @@ function parseURL(text: string): URL {
   )
 }
 
-interface Post {
-  readonly origin: string
-  readonly what: string
-  readonly body: string
-  readonly cookie: string | undefined
-  readonly signal: AbortSignal
-}
-
-interface Reply {
-  readonly status: number
-  readonly text: string
-  readonly cookie: string | undefined
-}
-
-async function post(agent: Agent, { origin, what, body, cookie, signal }: Post, late: AbortSignal): Promise<Reply> {
-  try {
-    const answer = await agent.request({
-      origin,
-      path: '/sdk',
-      method: 'POST',
-      headers: {
-        'content-type': 'text/xml; charset=utf-8',
-        soapaction: soapAction,
-        ...(cookie !== undefined && { cookie: `${sessionCookie}=${cookie}` }),
-      },
-      body,
-      signal,
-    })
-    return {
-      status: answer.statusCode,
-      text: await readBounded(answer.body, what),
-      cookie: sessionOf(answer.headers['set-cookie']),
-    }
-  } catch (error) {
-    if (error instanceof VSphereConnectionError) throw error
-    if (signal.aborted && !late.aborted) throw error
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
-    const why = late.aborted ? `no answer within ${vsphereCallMsMax / 1000} s` : `the connection failed${code}`
-    throw new VSphereConnectionError(`${what}: ${why}`, { cause: error })
-  }
-}
-
-async function readBounded(body: AsyncIterable<Uint8Array>, what: string): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of body) {
-    bytes += chunk.length
-    if (bytes > xmlCharsMax) {
-      throw new VSphereConnectionError(`${what}: the answer is longer than ${xmlCharsMax} bytes`)
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-function sessionOf(header: string | string[] | undefined): string | undefined {
-  for (const line of [header ?? []].flat()) {
+function sessionOf({ cookies }: Reply): string | undefined {
+  for (const line of cookies) {
     const [, value] = /^vmware_soap_session=([^;]*)/.exec(line) ?? []
     if (value !== undefined && value !== '') return value
   }

@@ -33,6 +33,12 @@ export function isVimFault(error: unknown, ...faults: readonly string[]): error 
   return error instanceof VimFault && (faults.length === 0 || faults.includes(error.fault))
 }
 
+export const loginRefused = (host: string, userName: string): VimFault =>
+  new VimFault(
+    `${host} refuses the user ${shown(JSON.stringify(userName))}: check user name and password`,
+    'InvalidLogin',
+  )
+
 /** Longer texts of a server are cut: a message is to be read. */
 const shownCharsMax = 500
 

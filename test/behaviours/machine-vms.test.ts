@@ -8,6 +8,8 @@ import { holdsBecome } from './promises.ts'
 import { aSecret, aSite, aVM, conditionOf, goes, kargsKey, runs, says, vmOf, workspace } from './vsphere-site.ts'
 import { isInProcess, type Stored } from './world.ts'
 
+const aTag = (n: number) => `urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc957${n}:GLOBAL`
+
 describe('A Machine whose virtual machine Mooring makes', () => {
   test('has one that is told the address of its claim, and says what its guest reports', async () => {
     const site = await aSite()
@@ -38,6 +40,61 @@ describe('A Machine whose virtual machine Mooring makes', () => {
     const { metadata } = (await world.get(machine)) as Stored
     await world.idle(120_000)
     expect((await world.get(machine))?.metadata.resourceVersion).toBe(metadata.resourceVersion)
+  })
+
+  test('has the tags of its spec before it is powered on, whichever answer is lost, and says which tag is not there', async () => {
+    const site = await aSite()
+    const { world, vcenter } = site
+    const [one, two] = [aTag(1), aTag(2)]
+    vcenter.tags.add(one)
+    const machine = await world.create(aVM([{ networkName: 'lab' }], { tagIDs: [one, two] }))
+    await says(site, machine, 'MachineCreation', {
+      reason: 'NotInInventory',
+      message: `tagIDs[1] names "${two}", and there is no such tag at vcenter.example`,
+    })
+    expect(vcenter.vms).toEqual([])
+    vcenter.tags.add(two)
+    const untagged: string[] = []
+    const isLost = new Set<string>()
+    vcenter.losesAnswer = method => {
+      if (method === 'PowerOnVM_Task' && vcenter.vms.some(vm => vm.tags.size < 2)) untagged.push(method)
+      return method.includes('tag') && !isLost.has(method) && isLost.add(method).size > 0
+    }
+    await runs(site, machine)
+    expect([...isLost].sort()).toEqual(['attach-multiple-tags-to-object', 'get-tag', 'list-attached-tags'])
+    expect(untagged).toEqual([])
+    expect([...(vmOf(site, machine)?.tags ?? [])]).toEqual([one, two])
+    expect(vcenter.asked.filter(method => method.startsWith('attach'))).toHaveLength(1)
+    await says(site, machine, 'MachineCreation', { status: 'True' })
+  })
+
+  // A minute passes in it.
+  test.runIf(isInProcess)(
+    'is not logged in for again and again where its password no longer counts for tags',
+    async () => {
+      const site = await aSite()
+      const { world, vcenter } = site
+      vcenter.tags.add(aTag(1))
+      await runs(site, await world.create(aVM([{ networkName: 'lab' }])))
+      vcenter.refusesLogin = true
+      const machine = await world.create(aVM([{ networkName: 'lab' }], { tagIDs: [aTag(1)] }))
+      await says(site, machine, 'MachineCreation', { reason: 'LoginRefused' })
+      await world.idle(50_000)
+      // A vCenter locks users out after a few.
+      expect(vcenter.asked.filter(method => method === 'session')).toHaveLength(1)
+      vcenter.refusesLogin = false
+      await runs(site, machine)
+    },
+  )
+
+  test('that lists names instead of tags is not made, and says so', async () => {
+    const site = await aSite()
+    const machine = await site.world.create(aVM([{ networkName: 'lab' }], { tagIDs: ['production'] }))
+    await says(site, machine, 'MachineCreation', {
+      reason: 'InvalidConfiguration',
+      message: expect.stringContaining('providerSpec.tagIDs[0]: Invalid value: "production"'),
+    })
+    expect(site.vcenter.asked).toEqual([])
   })
 
   test('with several devices is told the address of each by its MAC', async () => {
@@ -84,9 +141,11 @@ describe('A Machine whose virtual machine Mooring makes', () => {
     const third = await world.create(aVM([aDevice(pool)]))
     await waitsWith(world, third, /PoolExhausted/)
     expect(vcenter.asked.length - asked).toBeLessThan(10)
-    // One that never had a virtual machine goes at once.
+    // One that never had a virtual machine goes at once, also while there is no vCenter to ask.
+    vcenter.losesCall = () => true
     await world.delete(third)
     await goes(site, third)
+    vcenter.losesCall = () => false
     await world.delete(first)
     await world.eventually(async () => expect((await world.get(first))?.status.phase).toBe('Deleting'))
     expect((await world.get(claimOf(first)))?.metadata.finalizers).toContain(protection)

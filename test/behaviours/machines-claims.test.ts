@@ -353,6 +353,22 @@ describe('A Machine that is deleted', () => {
     await holdsBecome(world, pool, 0)
   })
 
+  test('lets go of its claims once its virtual machine is gone, though it waits for others itself', async () => {
+    const world = await aWorld()
+    const finalizers = [machineFinalizer, 'example.com/audit']
+    const machine = await world.create(aMachine([aDevice(await aPool(world))], { finalizers }))
+    await isClaimed(world, machine)
+    await world.delete(machine)
+    await world.patch(machine, { metadata: { finalizers: ['example.com/audit'] } })
+    // One that is deleted in the foreground waits for its claims: they must not wait for it.
+    await world.eventually(async () =>
+      expect((await world.get(claimOf(machine)))?.metadata.finalizers).not.toContain(protection),
+    )
+    expect(await world.get(machine)).toBeDefined()
+    await world.patch(machine, { metadata: { finalizers: null } })
+    await isGone(world, claimOf(machine))
+  })
+
   test('while it waits for an address leaves nothing behind', async () => {
     const world = await aWorld()
     const [full, free] = [await aPool(world, { addresses: ['192.168.102.10'] }), await aPool(world)]

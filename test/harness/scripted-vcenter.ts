@@ -2,14 +2,17 @@
 // what the simulator does not do: faults, odd prefixes, damaged and hostile answers.
 
 import { once } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { issueCA, issueServerCertificate } from '../../src/apiserver/certificates/issue.ts'
 
 export interface Asked {
+  /** Of SOAP; of REST that of HTTP with its path: `GET /rest/com/vmware/cis/session`. */
   readonly method: string
   readonly body: string
   readonly cookie: string | undefined
+  readonly headers: IncomingHttpHeaders
 }
 
 export interface Said {
@@ -79,8 +82,9 @@ export async function startScriptedVCenter(script: Script): Promise<ScriptedVCen
     request.on('data', part => parts.push(part))
     request.on('end', async () => {
       const body = Buffer.concat(parts).toString()
-      const [, method = ''] = /<soapenv:Body><(\w+) /.exec(body) ?? []
-      const call = { method, body, cookie: request.headers.cookie }
+      const [, called = ''] = /<soapenv:Body><(\w+) /.exec(body) ?? []
+      const method = request.url === '/sdk' ? called : `${request.method} ${request.url}`
+      const call = { method, body, cookie: request.headers.cookie, headers: request.headers }
       const answer = script(call, [...asked])
       asked.push(call)
       const said = await answer

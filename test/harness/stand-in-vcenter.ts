@@ -6,6 +6,7 @@
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { VSphereClient } from '../../src/vsphere/client.ts'
 import { VimFault, VSphereConnectionError } from '../../src/vsphere/fault.ts'
+import type { RESTRequest } from '../../src/vsphere/rest.ts'
 import { keyOfRef, type ManagedRef, toRef, type VimFields, type VimValue } from '../../src/vsphere/value.ts'
 import { escapeXML, parseXML, type XMLElement } from '../../src/xml.ts'
 
@@ -16,8 +17,17 @@ export interface StandInVM {
   powerState: 'poweredOn' | 'poweredOff'
   readonly extraConfig: Map<string, string>
   readonly macs: readonly string[]
+  /** Ids. */
+  readonly tags: Set<string>
   /** What its guest reports; by default the addresses of its kernel arguments. */
   guestIPs?: readonly string[]
+}
+
+/** What is said about tags. */
+interface Tagging {
+  readonly id?: string
+  readonly object_id?: { readonly id: string }
+  readonly tag_ids?: readonly string[]
 }
 
 interface Task {
@@ -50,6 +60,8 @@ export class StandInVCenter {
   nextTask: { readonly fault?: string; readonly ms?: number } = {}
   /** Such tasks fail with this fault. */
   failsTask: (method: string) => string | undefined = () => undefined
+  /** Ids of the tags that there are. */
+  readonly tags = new Set<string>()
   /** Logins are refused. */
   refusesLogin = false
 
@@ -69,7 +81,15 @@ export class StandInVCenter {
   addVM(name: string, instanceUuid: string, cards = 1): StandInVM {
     const id = `vm-${++this.#ids}`
     const macs = Array.from({ length: cards }, (_, i) => `00:50:56:00:${hex(this.#ids)}:${hex(i)}`)
-    const vm: StandInVM = { id, name, instanceUuid, powerState: 'poweredOff', extraConfig: new Map(), macs }
+    const vm: StandInVM = {
+      id,
+      name,
+      instanceUuid,
+      powerState: 'poweredOff',
+      extraConfig: new Map(),
+      macs,
+      tags: new Set(),
+    }
     this.#vms.set(id, vm)
     return vm
   }
@@ -79,8 +99,7 @@ export class StandInVCenter {
   }
 
   connect = async (): Promise<VSphereClient> => {
-    if (this.refusesLogin)
-      throw new VimFault('vcenter.example refuses the user "u": check user name and password', 'InvalidLogin')
+    if (this.refusesLogin) throw refused()
     return {
       host: 'vcenter.example',
       about: { fullName: 'a stand-in', apiVersion: '8.0', apiType: 'VirtualCenter' },
@@ -93,6 +112,7 @@ export class StandInVCenter {
       },
       sessions: 1,
       call: async (method, target, args = {}) => this.#call(method, target, args),
+      rest: async request => this.#rest(request),
       waitForTask: () => Promise.reject(new Error('passes do not wait for tasks')),
       close: async () => {},
     }
@@ -106,6 +126,33 @@ export class StandInVCenter {
     const answer = this.#answer(method, target, args)
     if (this.losesAnswer(method)) throw lost()
     return answer === undefined ? [] : [parseXML(answer)]
+  }
+
+  /** Answers and requests are lost as those of calls are, by the name of what is asked. */
+  #rest({ path, body }: RESTRequest): unknown {
+    this.#runDue()
+    // Its session begins with the first call.
+    if (this.refusesLogin) this.asked.push('session')
+    if (this.refusesLogin) throw refused()
+    const [, id = '', action = ''] = /^\/tagging\/(?:tag\/id:(.*)|tag-association\?~action=(.*))$/.exec(path) ?? []
+    const method = action || 'get-tag'
+    this.asked.push(method)
+    const lost = () => new VSphereConnectionError(`${method} at vcenter.example: the connection failed`)
+    if (this.losesCall(method)) throw lost()
+    const answer = this.#tagging(method, { id, ...(body as Tagging) })
+    if (this.losesAnswer(method)) throw lost()
+    return answer
+  }
+
+  #tagging(method: string, { id = '', object_id, tag_ids = [] }: Tagging): unknown {
+    const vm = this.#vms.get(object_id?.id ?? '')
+    if (method === 'list-attached-tags') return [...(vm?.tags ?? [])]
+    const unknown = [...(id === '' ? [] : [id]), ...tag_ids].find(one => !this.tags.has(one))
+    if (method === 'get-tag' && unknown !== undefined) throw new VimFault(`${unknown} is not there`, 'not_found')
+    if (method === 'get-tag') return { id }
+    if (unknown !== undefined) return { success: false, error_messages: [{ default_message: `${unknown} not found` }] }
+    for (const tag of tag_ids) vm?.tags.add(tag)
+    return { success: true }
   }
 
   #answer(method: string, target: ManagedRef, args: VimFields): string | undefined {
@@ -221,6 +268,8 @@ export class StandInVCenter {
   }
 }
 
+const refused = () => new VimFault('vcenter.example refuses the user "u": check user name and password', 'InvalidLogin')
+
 const xsi = 'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"'
 const hex = (n: number): string => (n & 255).toString(16).padStart(2, '0')
 const value = (type: string, text: string): string => `<returnval ${xsi} xsi:type="${type}">${text}</returnval>`
@@ -271,6 +320,7 @@ const template: StandInVM = {
   powerState: 'poweredOff',
   extraConfig: new Map(),
   macs: ['00:50:56:ff:ff:ff'],
+  tags: new Set(),
 }
 
 function machineText(vm: StandInVM): Readonly<Record<string, string>> {

@@ -77,6 +77,21 @@ describe('mooring vsphere validate', () => {
     expect((await validated(noGateway, { strict: true })).code).toBe(exitCodes.refused)
   })
 
+  test('does not judge hosts of an agent-based install, which does not read them, and says so', async () => {
+    const text = installConfig().replace('role: compute', 'role: conpute')
+    const file = await aFile(text)
+    await writeFile(join(file, '..', 'agent-config.yaml'), 'kind: AgentConfig')
+    const { code, text: said } = await answerOf(print => validate(file, usual, print))
+    expect(code).toBe(0)
+    expect(said).toMatch(
+      /^install-config.yaml:\d+:\d+ +warning +HostsUnread +platform\.vsphere\.hosts: agent-config\.yaml is beside this file/m,
+    )
+    expect(said).toMatch(/^0 errors, 1 warning$/m)
+    const planned = await answerOf(print => manifests(file, { ...usualManifests, dryRun: true }, print))
+    expect(planned.code).toBe(0)
+    expect(planned.text).not.toContain('ip=')
+  })
+
   test('prints JSON for scripts', async () => {
     const { text } = await validated(noGateway, { output: 'json' })
     expect(JSON.parse(text)).toMatchObject({
@@ -268,6 +283,33 @@ describe('mooring vsphere kargs', () => {
     await edit(join(out, address), { address: '2001:db8::9', prefix: 64 })
     const { text } = await answerOf(print => kargs(out, { output: 'table' }, print))
     expect(text).toContain('warning: c1-abcde-master-0 makes nothing of nameserver=192.168.101.2: no device has IPv4')
+  })
+
+  test('says which machines will not have what they are told: by their command line, or by what Ignition writes', async () => {
+    const out = await written()
+    const file = '/etc/NetworkManager/system-connections/ens192.nmconnection'
+    const config = {
+      kind: 'MachineConfig',
+      metadata: { name: 'nm', labels: { 'machineconfiguration.openshift.io/role': 'worker' } },
+      spec: { config: { storage: { files: [{ path: file }, { path: '/etc/motd' }] } } },
+    }
+    await writeFile(join(out, '99_machine-config.yaml'), stringify(config))
+    const warnings = async (commandLine?: string) => {
+      const options = { output: 'table', ...(commandLine !== undefined && { commandLine }) }
+      const { text } = await answerOf(print => kargs(out, options, print))
+      return text.split('\n').filter(line => line.startsWith('warning: '))
+    }
+    expect(await warnings()).toEqual(
+      [0, 1, 2].map(
+        i =>
+          `warning: c1-abcde-worker-${i}: Ignition writes ${file}, so after its first boot it has that, and not what it is told`,
+      ),
+    )
+    expect(await warnings('rw ip=dhcp')).toHaveLength(9)
+    expect((await warnings('rw ip=dhcp'))[0]).toBe(
+      'warning: c1-abcde-master-0: its own command line has ip=dhcp, so it does not look at what it is told',
+    )
+    expect(await warnings('rw')).toHaveLength(3)
   })
 
   test('refuses a directory without machines, a file that is no manifest, and an install-config that cannot be read', async () => {

@@ -5,6 +5,7 @@ import { connectVSphere, type VSphereClient } from '../../src/vsphere/client.ts'
 import { type CloneOrder, orderClone } from '../../src/vsphere/clone.ts'
 import { isVimFault } from '../../src/vsphere/fault.ts'
 import { findNetwork, findPlace, findTemplate, NotInInventory, type Workspace } from '../../src/vsphere/inventory.ts'
+import { attachedTags, attachTags, findTags } from '../../src/vsphere/tags.ts'
 import { askTask, runningClonesOf, serverNowMs } from '../../src/vsphere/task.ts'
 import { toRef } from '../../src/vsphere/value.ts'
 import {
@@ -107,6 +108,22 @@ export async function checkClones(sentences: Sentences, { options, thumbprint }:
     await rejects(orderClone(client, { ...order, linkedTo: 'gold' }), /snapshot names "gold"/)
   })
 
+  await sentences.it(
+    'tags are found by their id, attached once or twice alike, and one that is not there is told',
+    async () => {
+      const vm = await found(client)
+      const [one, two] = [await makeTag(client, 'one'), await makeTag(client, 'two')]
+      await findTags(client, [one, two])
+      deepStrictEqual(await attachedTags(client, vm.ref), [])
+      await attachTags(client, vm.ref, [one])
+      await attachTags(client, vm.ref, [one, two])
+      deepStrictEqual([...(await attachedTags(client, vm.ref))].sort(), [one, two].sort())
+      const none = one.replace(/[0-9a-f]{12}:/, '000000000000:')
+      await rejects(findTags(client, [one, none]), /^NotInInventory: tagIDs\[1\] names "urn:/)
+      await rejects(attachTags(client, vm.ref, [none]), error => isVimFault(error, 'TagsRefused'))
+    },
+  )
+
   await sentences.it('kernel arguments are set while it is off; when it runs its guest has the addresses', async () => {
     const vm = await found(client)
     const key = 'guestinfo.afterburn.initrd.network-kargs'
@@ -139,6 +156,18 @@ export async function checkClones(sentences: Sentences, { options, thumbprint }:
     strictEqual(await findByInstanceUuid(client, uuid), undefined)
   })
   await client.close()
+}
+
+/** As an administrator makes them, in a category of its own. */
+export async function makeTag(client: VSphereClient, name: string): Promise<string> {
+  const make = async (of: string, create_spec: object) => {
+    const id = await client.rest({ method: 'POST', path: `/tagging/${of}`, body: { create_spec } })
+    ok(typeof id === 'string')
+    return id
+  }
+  const spec = { cardinality: 'MULTIPLE', associable_types: ['VirtualMachine'], description: '' }
+  const category_id = await make('category', { name: `category of ${name}`, ...spec })
+  return make('tag', { name, category_id, description: '' })
 }
 
 async function found(client: VSphereClient) {

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type Embedded, startEmbedded } from '../../scripts/real/embedded.ts'
 import { connectVSphere, type VSphereClient } from '../../src/vsphere/client.ts'
 import { collect } from '../../src/vsphere/collect.ts'
+import { attachedTags } from '../../src/vsphere/tags.ts'
 import { findByInstanceUuid, readVirtualMachine, type VirtualMachine } from '../../src/vsphere/virtual-machine.ts'
 import { must } from '../capi/answers.ts'
 import type { Processes } from '../capi/processes.ts'
@@ -13,7 +14,7 @@ import type { Sentences } from '../capi/sentences.ts'
 import { until } from '../capi/until.ts'
 import { type Body, type Client, connect, mergePatch } from '../conformance/client.ts'
 import { apply } from '../kubevirt/apply.ts'
-import { workspace } from './clones.ts'
+import { makeTag, workspace } from './clones.ts'
 import { type LossyProxy, startLossyProxy } from './lossy-proxy.ts'
 import type { VCenter } from './vcenter.ts'
 
@@ -54,7 +55,8 @@ export async function checkFleet(
   }
   processes.keep(() => fleet.mooring.stop())
   const { client } = fleet
-  await prepare(fleet)
+  const tag = await makeTag(fleet.vcenter, 'workers')
+  await prepare(fleet, tag)
 
   await sentences.it(
     'a MachineSet from 0 to 20: each virtual machine carries the kernel arguments of its own claim',
@@ -84,6 +86,24 @@ export async function checkFleet(
           return wrong.length === 0 ? undefined : wrong.map(({ metadata }) => metadata.name).join(', ')
         },
         patienceMs,
+      )
+    },
+  )
+
+  await sentences.it(
+    'each of them has the tag of the set, and a Machine with a tag that is not there says so',
+    async () => {
+      for (const vm of await virtualMachines(fleet))
+        deepStrictEqual(await attachedTags(fleet.vcenter, vm.ref), [tag], vm.name)
+      const none = tag.replace(/[0-9a-f]{12}:/, '000000000000:')
+      await apply(client, machineOf('untagged', { tagIDs: [none] }))
+      await until('it is said', async () => {
+        const said = conditionOf(must(await client.get(`${base}/machines/untagged`)), 'MachineCreation')?.message ?? ''
+        return said.startsWith(`tagIDs[0] names "${none}"`) ? undefined : said
+      })
+      must(await client.delete(`${base}/machines/untagged`))
+      await until('it goes', async () =>
+        (await client.get(`${base}/machines/untagged`)).code === 404 ? undefined : 'it is there',
       )
     },
   )
@@ -130,7 +150,9 @@ export async function checkFleet(
   await sentences.it(
     'lost answers of every order, and Mooring killed in between: no virtual machine twice, nothing left behind',
     async () => {
-      const orders = ['CloneVM_Task', 'ReconfigVM_Task', 'PowerOnVM_Task', 'PowerOffVM_Task', 'Destroy_Task']
+      const tagging = ['list-attached-tags', 'attach-multiple-tags-to-object']
+      const tasks = ['CloneVM_Task', 'ReconfigVM_Task', 'PowerOnVM_Task', 'PowerOffVM_Task', 'Destroy_Task']
+      const orders = [...tasks, ...tagging]
       const lost = new Set<string>()
       proxy.loses = method => orders.includes(method) && !lost.has(method) && lost.add(method).size > 0
       await scale(fleet, 'workers', 9)
@@ -143,6 +165,7 @@ export async function checkFleet(
       await fleet.mooring.kill()
       fleet.mooring = await start(host)
       await untilReady(fleet, 'workers', 9)
+      for (const vm of await virtualMachines(fleet)) deepStrictEqual(await attachedTags(fleet.vcenter, vm.ref), [tag])
       await scale(fleet, 'workers', 2)
       await until(
         'some are on their way out',
@@ -165,7 +188,8 @@ export async function checkFleet(
         },
         patienceMs,
       )
-      ok(proxy.lost.includes('CloneVM_Task') && proxy.lost.includes('Destroy_Task'), proxy.lost.join())
+      for (const order of ['CloneVM_Task', 'Destroy_Task', ...tagging])
+        ok(proxy.lost.includes(order), proxy.lost.join())
       const holds = await list(fleet, '/apis/mooring.dev/v1alpha1/holds')
       strictEqual(holds.filter(({ spec }) => (spec as { state?: string }).state !== 'quarantined').length, 2)
       proxy.loses = () => false
@@ -222,7 +246,7 @@ export async function checkFleet(
   await fleet.vcenter.close()
 }
 
-async function prepare({ client, proxy }: Fleet): Promise<void> {
+async function prepare({ client, proxy }: Fleet, tag: string): Promise<void> {
   const pool = (name: string, addresses: string, gateway: string) => ({
     apiVersion: 'mooring.dev/v1alpha1',
     kind: 'AddressPool',
@@ -239,7 +263,7 @@ async function prepare({ client, proxy }: Fleet): Promise<void> {
     pool('small', '198.51.100.10-198.51.100.11', '198.51.100.1'),
     pool('cp-1', '203.0.113.10-203.0.113.12', '203.0.113.1'),
     pool('cp-2', '203.0.113.13-203.0.113.16', '203.0.113.1'),
-    machineSet('workers'),
+    machineSet('workers', { tagIDs: [tag] }),
     machineSet('small'),
   )
 }
@@ -278,9 +302,9 @@ const machineOf = (name: string, more: object) => ({
   spec: { providerSpec: { value: specOf({ network: { devices: [{ networkName: 'DC0_DVPG0' }] }, ...more }) } },
 })
 
-function machineSet(name: string) {
+function machineSet(name: string, more: object = {}) {
   const labels = { 'machine.openshift.io/cluster-api-cluster': 'c1', set: name }
-  const value = specOf({ network: { devices: [{ networkName: 'DC0_DVPG0', ...deviceOf(name) }] } })
+  const value = specOf({ network: { devices: [{ networkName: 'DC0_DVPG0', ...deviceOf(name) }] }, ...more })
   return {
     apiVersion: 'machine.openshift.io/v1beta1',
     kind: 'MachineSet',

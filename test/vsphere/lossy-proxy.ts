@@ -11,11 +11,13 @@ export interface LossyProxy {
   /** Host and port. */
   readonly host: string
   readonly ca: string
-  /** Whether the answer to this call is lost. */
+  /** Whether the answer to this call is lost: by its method, or by the action of REST. */
   loses: (method: string) => boolean
   readonly lost: string[]
   close(): Promise<void>
 }
+
+const passedOn = ['content-type', 'soapaction', 'cookie', 'authorization', 'vmware-api-session-id']
 
 const hourMs = 3_600_000
 
@@ -40,14 +42,17 @@ export async function startLossyProxy(target: string): Promise<LossyProxy> {
     const parts: Buffer[] = []
     for await (const part of incoming) parts.push(part as Buffer)
     const body = Buffer.concat(parts)
-    const [, method = ''] = /<soapenv:Body><(\w+) /.exec(body.toString()) ?? []
-    const { cookie, soapaction } = incoming.headers
-    const headers = {
-      'content-type': 'text/xml; charset=utf-8',
-      soapaction: String(soapaction),
-      ...(cookie && { cookie }),
-    }
-    const answer = await request(`${target}/sdk`, { method: 'POST', headers, body, dispatcher: agent })
+    const [, called] = /<soapenv:Body><(\w+) /.exec(body.toString()) ?? []
+    const [, action] = /~action=([\w-]+)/.exec(incoming.url ?? '') ?? []
+    const method = called ?? action ?? `${incoming.method} ${incoming.url}`
+    const headers = Object.fromEntries(
+      passedOn.flatMap(name => {
+        const value = incoming.headers[name]
+        return typeof value === 'string' ? [[name, value]] : []
+      }),
+    )
+    const to = { method: incoming.method as 'POST', headers, dispatcher: agent }
+    const answer = await request(`${target}${incoming.url}`, body.length > 0 ? { ...to, body } : to)
     const text = await answer.body.text()
     if (proxy.loses(method)) {
       proxy.lost.push(method)

@@ -4,7 +4,7 @@ import { machineKind } from '../../api/machine.ts'
 import { controlPlaneMachineSetKind, machineSetKind } from '../../api/machine-set.ts'
 import { kindAs } from '../office/kinds.ts'
 
-export { ipAddressClaims as claims, ipAddresses as reports } from '../office/kinds.ts'
+export { ipAddressClaims as claims, ipAddresses as reports, nodes, pods } from '../office/kinds.ts'
 
 export const machines = kindAs(machineKind)
 export const machineSets = kindAs(machineSetKind)

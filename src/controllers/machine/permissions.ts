@@ -2,9 +2,8 @@
 // claims and IPAddresses, which the capi desk asks for, whichever desks are on.
 
 import { type Permission, permission, subresource } from '../component.ts'
-import { claims, controlPlaneMachineSets, machineSets, machines, reports } from './kinds.ts'
+import { claims, controlPlaneMachineSets, machineSets, machines, nodes, pods, reports } from './kinds.ts'
 import { infrastructures } from './sets/failure-domains.ts'
-import { nodes, pods } from './vm/drain.ts'
 
 export const machinePermissions: readonly Permission[] = [
   permission(machines, ['get', 'list', 'watch'], 'Machines are not seen'),

@@ -10,8 +10,9 @@ import type { Machine } from '../../../api/machine.ts'
 import { excludeNodeDrainingAnnotation } from '../../../api/names.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import type { Client } from '../../../kube/client.ts'
-import { defineKind, type KubeObject } from '../../../kube/object.ts'
+import type { Kind, KubeObject } from '../../../kube/object.ts'
 import type { VirtualMachine } from '../../../vsphere/virtual-machine.ts'
+import { nodes as nodeKind, pods as podKind } from '../kinds.ts'
 import type { Why } from './turn.ts'
 
 export interface Node extends KubeObject {
@@ -26,8 +27,9 @@ export interface Pod extends KubeObject {
   readonly status?: { readonly phase?: string }
 }
 
-export const nodes = defineKind<Node>({ group: '', versions: ['v1'], plural: 'nodes', kind: 'Node', namespaced: false })
-export const pods = defineKind<Pod>({ group: '', versions: ['v1'], plural: 'pods', kind: 'Pod', namespaced: true })
+/** With what is read of them here. */
+const nodes: Kind<Node> = nodeKind
+const pods: Kind<Pod> = podKind
 
 type DrainClient = Pick<Client, 'get' | 'list' | 'mergePatch' | 'evict'>
 

@@ -1,16 +1,17 @@
-// The way of a Machine to its virtual machine: ordered, told its network, powered on, looked at.
+// The way of a Machine to its virtual machine: ordered, given its tags, told its network, powered on, looked at.
 
 import type { Machine } from '../../../api/machine.ts'
 import type { NetworkDevice } from '../../../kargs/device.ts'
 import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
 import { isVimFault } from '../../../vsphere/fault.ts'
+import { attachTags } from '../../../vsphere/tags.ts'
 import { powerOn, setExtraConfig, type VirtualMachine } from '../../../vsphere/virtual-machine.ts'
 import { readUserData } from './credentials.ts'
 import { kargsOf } from './network.ts'
 import { creationCondition, decideMaking, isMade, reportedFact, reportOf, withKargs } from './plan.ts'
 import { nameProvider, say } from './steps.ts'
 import { complain, pollLater, retryLater, soon, type Turn } from './turn.ts'
-import { find, type Ground, look, lookAtName, order, serverTime } from './vcenter.ts'
+import { find, type Ground, look, lookAtName, lookAtTags, order, serverTime } from './vcenter.ts'
 
 /** Of virtual machines that run: their guests are looked at. */
 const looksMs = 30_000
@@ -28,13 +29,19 @@ export async function make(turn: Turn, ground: Ground, devices: Devices): Promis
   const isNew = there.vm === undefined && cloneOrderedAt === '' && taskRef === '' && instanceId === ''
   const nameTakenBy = isNew ? await lookAtName(ground) : undefined
   const settings = isMade(machine) ? {} : await settingsFor(turn, ground)
-  const step = decideMaking({ ...there, machine, nameTakenBy, devices, settings })
+  const missingTags = isMade(machine) ? [] : await lookAtTags(ground, there)
+  const step = decideMaking({ ...there, machine, nameTakenBy, devices, missingTags, settings })
   const { vm } = there
   // Once it was seen, it is not made again if it goes.
   const seen = vm === undefined ? {} : { instanceId: vm.instanceUuid, instanceState: vm.powerState }
   switch (step.do) {
     case 'order':
       return orderIt(turn, ground, withKargs(settings, kargsOf(devices, [])))
+    case 'tag':
+      if (vm === undefined) return done()
+      await say(turn, machine, { provider: seen })
+      await attachTags(ground.vcenter, vm.ref, missingTags, ground.signal)
+      return soon(turn)
     case 'tell':
     case 'power on': {
       if (vm === undefined) return done()

@@ -42,6 +42,7 @@ const seen = (more: Partial<SeenToMake> = {}): SeenToMake => ({
   mayCome: false,
   nameTakenBy: undefined,
   devices: [device],
+  missingTags: [],
   settings: { 'guestinfo.hostname': 'm' },
   ...more,
 })
@@ -71,6 +72,9 @@ describe('decideMaking', () => {
     ['its host is away', { vm: aVM({ isConnected: false }) }, 'wait HostUnreachable'],
     ['it has a device too few', { vm: aVM({ cards: [] }) }, 'refuse InvalidNetworkCount'],
     ['it runs', { vm: aVM({ powerState: 'poweredOn' }) }, 'report'],
+    ['it has not all of its tags', { vm: aVM({ extraConfig: new Map() }), missingTags: ['t'] }, 'tag'],
+    ['it runs before it has its tags', { vm: aVM({ powerState: 'poweredOn' }), missingTags: ['t'] }, 'tag'],
+    ['it is being made', { vm: aVM(), task: { kind: 'runs' }, missingTags: ['t'] }, 'wait'],
     ['a user powered it off', { vm: aVM(), machine: aMachine({}, 'Provisioned') }, 'report'],
     [
       'several devices have addresses and no MACs yet',

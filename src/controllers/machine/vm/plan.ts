@@ -35,6 +35,8 @@ export interface SeenToMake extends Seen {
   /** What else has the name of the Machine in its folder. */
   readonly nameTakenBy: string | undefined
   readonly devices: readonly NetworkDevice[]
+  /** Those of its spec that the virtual machine does not have. */
+  readonly missingTags: readonly string[]
   /** What the virtual machine is told besides its kernel arguments. */
   readonly settings: Readonly<Record<string, string>>
 }
@@ -42,6 +44,7 @@ export interface SeenToMake extends Seen {
 export type MakeStep =
   | { readonly do: 'order' }
   | { readonly do: 'tell'; readonly settings: Readonly<Record<string, string>> }
+  | { readonly do: 'tag' }
   | { readonly do: 'power on' }
   | { readonly do: 'report' }
   | Pause
@@ -57,7 +60,7 @@ type Pause =
   | { readonly do: 'refuse'; readonly why: Why; readonly isFinal?: boolean }
 
 export function decideMaking(seen: SeenToMake): MakeStep {
-  const { machine, vm, devices } = seen
+  const { machine, vm, devices, missingTags } = seen
   if (vm === undefined) return decideOrder(seen)
   const pause = decidePause(seen, vm)
   if (pause !== undefined) return pause
@@ -66,6 +69,8 @@ export function decideMaking(seen: SeenToMake): MakeStep {
     const message = `invalid network count: expected=${devices.length} current=${vm.cards.length}`
     return { do: 'refuse', why: { reason: 'InvalidNetworkCount', message } }
   }
+  // First of all: rules of a network may go by them, and a machine is not to run without.
+  if (missingTags.length > 0) return { do: 'tag' }
   if (vm.powerState === 'poweredOn') return { do: 'report' }
   const settings = settingsOf(seen, vm)
   if (settings === undefined) {

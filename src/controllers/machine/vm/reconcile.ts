@@ -7,6 +7,7 @@
 //          the instance UUID finds the virtual machine again, and the version of the Machine is the lock on its order. The Machine goes
 //          only after the vCenter has said that no virtual machine of the Machine is there, nor may come.
 
+import { describeFault } from '../../../admission/fault.ts'
 import { poolOfClaim } from '../../../api/ip-address-claim.ts'
 import type { Machine } from '../../../api/machine.ts'
 import { addressClaimedCondition, machineFinalizer } from '../../../api/names.ts'
@@ -20,6 +21,7 @@ import { make } from './make.ts'
 import { faultsOf, type Network, networkOf } from './network.ts'
 import { creationCondition, isMade } from './plan.ts'
 import { protect, say } from './steps.ts'
+import { tagFaults } from './tag-faults.ts'
 import { takeDown } from './take-down.ts'
 import { complain, type Turn } from './turn.ts'
 import { withVCenter } from './with-vcenter.ts'
@@ -40,7 +42,7 @@ export async function reconcileVM(key: string, turn: Turn): Promise<PassResult> 
   const { devices, unbound } = networkIn(turn, machine, spec)
   if (!isMade(machine)) {
     if (unbound.length > 0 || !hasAddresses(machine, spec)) return wait(turn, machine)
-    const faults = faultsOf(devices)
+    const faults = [...faultsOf(devices), ...tagFaults(spec).map(describeFault)]
     if (faults.length > 0) return fail(turn, machine, faults.join('; '))
   }
   return withVCenter(turn, machine, spec, creationCondition, ground => make(turn, ground, devices))

@@ -14,6 +14,7 @@ import {
   NotInInventory,
   type Place,
 } from '../../../vsphere/inventory.ts'
+import { attachedTags, findTags } from '../../../vsphere/tags.ts'
 import { askTask, runningClonesOf, serverNowMs } from '../../../vsphere/task.ts'
 import type { ManagedRef } from '../../../vsphere/value.ts'
 import { findByInstanceUuid, findByName, type VirtualMachine } from '../../../vsphere/virtual-machine.ts'
@@ -87,6 +88,13 @@ export async function lookAtName({ vcenter, machine, spec, signal }: Ground): Pr
   return 'other' in found ? `a ${found.other}` : `the virtual machine with the instance UUID ${found.instanceUuid}`
 }
 
+/** Those of its spec that its virtual machine lacks. Without any in its spec nothing is asked. */
+export async function lookAtTags({ vcenter, spec, signal }: Ground, { vm, task }: SeenThere): Promise<string[]> {
+  if (vm === undefined || task.kind === 'runs' || spec.tagIDs.length === 0) return []
+  const attached = await attachedTags(vcenter, vm.ref, signal)
+  return spec.tagIDs.filter(id => !attached.includes(id))
+}
+
 export interface Found {
   readonly place: Place
   readonly template: ManagedRef
@@ -97,6 +105,7 @@ export interface Found {
 export async function find({ vcenter, spec, signal }: Ground): Promise<Found> {
   const place = await findPlace(vcenter, spec.workspace, signal)
   const template = await findTemplate(vcenter, place, spec.template, signal)
+  await findTags(vcenter, spec.tagIDs, signal)
   const networks: NetworkBacking[] = []
   for (const [i, { networkName: name }] of spec.devices.entries()) {
     const field = `network.devices[${i}].networkName`

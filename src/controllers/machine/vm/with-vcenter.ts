@@ -30,7 +30,8 @@ export async function withVCenter(
   } catch (error) {
     const why = signal.aborted ? undefined : whyOf(error)
     if (why === undefined) throw error
-    if (error instanceof VSphereConnectionError && credentials !== undefined) turn.sessions.drop(credentials)
+    const isOver = error instanceof VSphereConnectionError || isVimFault(error, 'InvalidLogin')
+    if (isOver && credentials !== undefined) turn.sessions.drop(credentials)
     // It may have been written since the pass began.
     const now = readable(turn.caches.machines.get(`${namespace}/${name}`), machineOf) ?? machine
     if (now.metadata.uid === machine.metadata.uid) await complain(turn, now, condition, why)

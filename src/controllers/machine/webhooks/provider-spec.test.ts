@@ -190,6 +190,19 @@ describe('the network of a provider spec', () => {
     ])
   })
 
+  test('beside tags that are none, too many, or there twice is refused with the path of each', () => {
+    const tag = (n: number) => `urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc95${n}:GLOBAL`
+    const tags = (...tagIDs: string[]) => judged([device], 'machine', { tagIDs }).faults
+    expect(tags(tag(10), tag(11))).toEqual([])
+    expect(tags(tag(10), 'production', tag(10))).toEqual([
+      'providerSpec.tagIDs[1]: Invalid value: "production": must be the id of a tag, not its name, such as ' +
+        'urn:vmomi:InventoryServiceTag:5736bf56-49f5-4667-b38c-b97e09dc9578:GLOBAL',
+      `providerSpec.tagIDs[2]: Invalid value: "${tag(10)}": is providerSpec.tagIDs[0] too`,
+    ])
+    const many = Array.from({ length: 11 }, (_, i) => tag(10 + i))
+    expect(tags(...many)).toEqual(['providerSpec.tagIDs: Too many: 11: must have at most 10 items'])
+  })
+
   test('beside fields that nobody knows is allowed, and each of them is named', () => {
     expect(judged([device], 'machine', { numCpus: 4 }).warnings).toEqual(['Unknown field (numCpus) will be ignored'])
   })

@@ -1,4 +1,4 @@
-// What is wrong with the network of a vSphere provider spec, all at once, in the words and paths that users of the machine API know. The
+// What is wrong with the network and the tags of a vSphere provider spec, all at once, in the words and paths that users of the machine API know. The
 // API server checks nothing of it: without this, a misspelt field is dropped in silence, and the machine boots without its gateway.
 
 import { type Fault, forbidden, invalid, required, tooMany } from '../../../admission/fault.ts'
@@ -18,6 +18,7 @@ import {
 import { type CIDR, containsIP, firstIP, lastIP, parseCIDR } from '../../../ip/cidr.ts'
 import { isMalformed, quoteText } from '../../../ip/malformed.ts'
 import { wishFaults } from '../claims/wanted.ts'
+import { tagFaults } from '../vm/tag-faults.ts'
 
 export interface Judged {
   readonly faults: readonly Fault[]
@@ -63,6 +64,7 @@ export function judgeProviderSpec(value: Fields, path: string, judgedFor: Judged
     faults.push(...judged.faults)
     warnings.push(...judged.warnings)
   }
+  faults.push(...tagFaults(spec, path))
   faults.push(...wishFaults(spec, path).map(({ field, value, detail }) => invalid(field, value, detail)))
   return { faults: [...faults, ...repeatedFaults(spec.devices, at)], warnings }
 }
