@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { nodeEnvironment } from '../../scripts/config/manifests.ts'
 import { startCluster } from '../../scripts/real/cluster.ts'
 import { connect } from '../../scripts/real/connect.ts'
 import { startController } from '../../scripts/real/controller.ts'
@@ -67,7 +68,10 @@ export class Agent {
 
   async start(): Promise<void> {
     const out = openSync(this.#log, 'a')
-    this.#child = spawn(process.execPath, this.#args, { stdio: ['ignore', out, out] })
+    this.#child = spawn(process.execPath, this.#args, {
+      stdio: ['ignore', out, out],
+      env: { ...process.env, ...nodeEnvironment },
+    })
   }
 
   /** Until it gives addresses to new pods. */
