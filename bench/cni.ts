@@ -28,6 +28,7 @@ import type { Client } from '../src/kube/client.ts'
 import { defineKind, type KubeObject, refOf } from '../src/kube/object.ts'
 import { Processes } from '../test/capi/processes.ts'
 import { until } from '../test/capi/until.ts'
+import { accountOf, installAccount } from '../test/cni/account.ts'
 import { argsOf, Node, pluginDirectory } from '../test/cni/nodes.ts'
 import { Agent, home, type Stored, untilPodsMayCome } from '../test/cni/world.ts'
 import { run } from '../test/install/run.ts'
@@ -47,8 +48,8 @@ const calls = Number(values.calls)
 const callersList = [1, 16]
 /** Of whereabouts: its calls wait for each other by half seconds, and take seconds each when much is held. */
 const peerCalls = Math.min(calls, 48)
-const peerMsMax = 40_000
-const peerCallsMin = 8
+const peerMsMax = 30_000
+const peerCallsMin = 4
 const network = 'bench'
 const say = (line: string): void => console.error(line)
 
@@ -160,7 +161,8 @@ async function start(dir: string, processes: Processes): Promise<BenchWorld> {
   mkdirSync(bin)
   buildForwarder(bin)
   const node = new Node('node-a', '', { cnitool: '', bin, dir })
-  const agent = new Agent(node, kubeconfig)
+  await installAccount(kubeconfig)
+  const agent = new Agent(node, await accountOf(node.name, kubeconfig, dir))
   await agent.start()
   processes.keep(() => agent.end('SIGTERM'))
   await agent.ready()
