@@ -4,6 +4,7 @@
 
 import { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
+import type * as YAML from 'yaml'
 import { JSONSyntaxError, parseJSON } from '../json.ts'
 
 export interface Connection {
@@ -145,7 +146,7 @@ function parseJSONOrYAML(content: string): unknown {
   } catch (error) {
     if (!(error instanceof JSONSyntaxError)) throw error
   }
-  const yaml = createRequire(import.meta.url)('yaml') as typeof import('yaml')
+  const yaml = createRequire(import.meta.url)('yaml') as typeof YAML
   return yaml.parse(content)
 }
 
