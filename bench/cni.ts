@@ -123,9 +123,9 @@ interface BenchWorld {
   readonly socket: string
   readonly stateDir: string
   /** Ends the controller, does what is asked meanwhile, and has it start again; resolves when it is at rest. */
-  withoutController(work: (etcdURL: string) => Promise<void>): Promise<void>
+  readonly withoutController: (work: (etcdURL: string) => Promise<void>) => Promise<void>
   /** Until the controller has nothing to do. */
-  atRest(): Promise<void>
+  readonly atRest: () => Promise<void>
 }
 
 async function start(dir: string, processes: Processes): Promise<BenchWorld> {
