@@ -5,7 +5,8 @@
 //   mooring, bound claim   the pod names a claim that has its addresses, and was seen by its node: what a virtual machine brings
 //   mooring, new address   the pod was made this very moment; its ADD makes the claim, and waits until the controller has bound it
 //
-// whereabouts keeps a range in one object: that many allocations are written into it.
+// What is held already is put there before: of Mooring, copies of a bound claim and its hold, written while the controller is away, which
+// then reads them and has come to rest before the next call; of whereabouts, which keeps a range in one object, allocations in it.
 
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,35 +21,43 @@ import { connect } from '../scripts/real/connect.ts'
 import { startController } from '../scripts/real/controller.ts'
 import { needDebian } from '../scripts/real/debian.ts'
 import { installKinds, shippedDefinitions } from '../scripts/real/kinds.ts'
+import { nodeLabel } from '../src/api/names.ts'
+import { claimUidLabel } from '../src/controllers/office/hold/steps.ts'
 import { attachments, holds, ipamClaims, namespaces, pods } from '../src/controllers/office/kinds.ts'
 import type { Client } from '../src/kube/client.ts'
 import { defineKind, type KubeObject, refOf } from '../src/kube/object.ts'
 import { Processes } from '../test/capi/processes.ts'
 import { until } from '../test/capi/until.ts'
+import { accountOf, installAccount } from '../test/cni/account.ts'
 import { argsOf, Node, pluginDirectory } from '../test/cni/nodes.ts'
 import { Agent, home, type Stored, untilPodsMayCome } from '../test/cni/world.ts'
 import { run } from '../test/install/run.ts'
 import { inParallel, memoryMiBOf, quantile, unlimited } from './claims-side.ts'
+import { readRow, writeCopies } from './held.ts'
 import { machine, writeSections } from './page.ts'
 
 const { values } = parseArgs({
   options: {
     held: { type: 'string', default: '0,1000,10000' },
-    calls: { type: 'string', default: '96' },
+    calls: { type: 'string', default: '120' },
     pods: { type: 'string', default: '250' },
     write: { type: 'boolean', default: false },
   },
 })
 const calls = Number(values.calls)
 const callersList = [1, 16]
-/** Of whereabouts: its calls wait for each other by half seconds. */
+/** Of whereabouts: its calls wait for each other by half seconds, and take seconds each when much is held. */
 const peerCalls = Math.min(calls, 48)
+const peerMsMax = 30_000
+const peerCallsMin = 4
 const network = 'bench'
 const say = (line: string): void => console.error(line)
 
 interface Side {
   readonly name: string
   readonly calls: number
+  /** After so long no further call is begun, once there were enough to tell something. */
+  readonly msMax?: number
   /** Whatever has to be there before the call, and is not timed. */
   prepare(count: number): Promise<readonly Subject[]>
   /** The same, of one call, right before it. */
@@ -89,6 +98,7 @@ async function main(): Promise<number> {
     let before = 0
     for (const held of values.held.split(',').map(Number)) {
       for (const side of sides) {
+        say(`${side.name}: ${held} held`)
         if (held > before) await side.hold(before, held)
         for (const callers of callersList) rows.push(...(await measure(side, held, callers)))
       }
@@ -112,6 +122,10 @@ interface BenchWorld {
   readonly bin: string
   readonly socket: string
   readonly stateDir: string
+  /** Ends the controller, does what is asked meanwhile, and has it start again; resolves when it is at rest. */
+  readonly withoutController: (work: (etcdURL: string) => Promise<void>) => Promise<void>
+  /** Until the controller has nothing to do. */
+  readonly atRest: () => Promise<void>
 }
 
 async function start(dir: string, processes: Processes): Promise<BenchWorld> {
@@ -122,8 +136,10 @@ async function start(dir: string, processes: Processes): Promise<BenchWorld> {
   processes.keep(close)
   await installKinds(client, shippedDefinitions)
   await installKinds(client, whereaboutsDefinitions())
-  const controller = await startController({ kubeconfig, dir, args: ['--desks=vm'] })
+  const begin = () => startController({ kubeconfig, dir, args: ['--desks=vm'] })
+  let controller = await begin()
   processes.keep(() => controller.stop())
+  const atRest = () => untilIdle(controller.pid)
   await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } })
   await untilPodsMayCome(client)
   const nodes = defineKind<KubeObject>({
@@ -145,11 +161,39 @@ async function start(dir: string, processes: Processes): Promise<BenchWorld> {
   mkdirSync(bin)
   buildForwarder(bin)
   const node = new Node('node-a', '', { cnitool: '', bin, dir })
-  const agent = new Agent(node, kubeconfig)
+  await installAccount(kubeconfig)
+  const agent = new Agent(node, await accountOf(node.name, kubeconfig, dir))
   await agent.start()
   processes.keep(() => agent.end('SIGTERM'))
   await agent.ready()
-  return { client, kubeconfig, agent, bin, socket: node.socket, stateDir: join(node.dir, 'state') }
+  const withoutController = async (work: (etcdURL: string) => Promise<void>) => {
+    await controller.stop()
+    await work(cluster.etcdURL)
+    controller = await begin()
+    await atRest()
+  }
+  const stateDir = join(node.dir, 'state')
+  return { client, kubeconfig, agent, bin, socket: node.socket, stateDir, withoutController, atRest }
+}
+
+const ticksPerSecond = 100
+/** Leases and probes take less of a second. */
+const idleMsMax = 60
+
+/** By the time that the process has had of the processors: three seconds in which it did next to nothing. */
+async function untilIdle(pid: number): Promise<void> {
+  const spentMs = () => {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+    return ((Number(fields[11]) + Number(fields[12])) / ticksPerSecond) * 1000
+  }
+  const deadlineMs = performance.now() + 300_000
+  for (let [quiet, before] = [0, spentMs()]; quiet < 3; ) {
+    if (performance.now() > deadlineMs) throw new Error('the controller did not come to rest within 5 minutes')
+    await delay(1000)
+    const now = spentMs()
+    quiet = now - before <= idleMsMax ? quiet + 1 : 0
+    before = now
+  }
 }
 
 function whereaboutsDefinitions(): KubeObject[] {
@@ -224,6 +268,7 @@ function peer(path: string, { client, kubeconfig }: BenchWorld, dir: string): Si
   return {
     name: 'whereabouts',
     calls: peerCalls,
+    msMax: peerMsMax,
     prepare: async count =>
       (await noPods(count)).map(one => ({ ...one, pod: { namespace: home, name: one.id, uid: one.id } })),
     call: (verb, subject) => plugin(path, verb, subject, { cniVersion: '1.0.0', name: network, type: 'bridge', ipam }),
@@ -252,9 +297,12 @@ const aPod = (name: string, claim?: string): KubeObject => {
   return pod
 }
 
-const aClaim = (name: string): KubeObject => {
+/** Of claims that calls are made for; those that are only held have none. */
+const benchLabel = 'bench'
+
+const aClaim = (name: string, labels: Readonly<Record<string, string>> = {}): KubeObject => {
   const spec = { network, interface: 'net1' }
-  const metadata = { name, namespace: home }
+  const metadata = { name, namespace: home, labels }
   const claim = { apiVersion: 'k8s.cni.cncf.io/v1alpha1', kind: 'IPAMClaim', metadata, spec }
   return claim
 }
@@ -282,7 +330,7 @@ function bound(world: BenchWorld): Side {
     async prepare(count) {
       const subjects: Subject[] = []
       await inParallel(Array.from({ length: count }, nextName), 8, async name => {
-        await client.create(ipamClaims, aClaim(name))
+        await client.create(ipamClaims, aClaim(name, { [benchLabel]: 'call' }))
         await until(`${name} is bound`, async () => ((await isBound(client, name)) ? undefined : 'it is not'))
         subjects.push(subjectOf(await client.create(pods, aPod(name, name))))
       })
@@ -297,7 +345,7 @@ function bound(world: BenchWorld): Side {
     async settle(subjects) {
       await endPods(client, subjects)
       await inParallel(subjects, 8, ({ id }) => client.delete(ipamClaims, { namespace: home, name: id }))
-      await noneLeft(client, subjects)
+      await noneLeft(world)
     },
     hold: (from, to) => holdClaims(world, from, to),
   }
@@ -313,7 +361,7 @@ function fresh(world: BenchWorld): Side {
     call: askMooring(world),
     async settle(subjects) {
       await endPods(client, subjects)
-      await noneLeft(client, subjects)
+      await noneLeft(world)
     },
     // The ledger is the same as that of the other side.
     hold: async () => {},
@@ -324,35 +372,44 @@ async function endPods(client: Client, subjects: readonly Subject[]): Promise<vo
   await inParallel(subjects, 8, ({ id }) => client.delete(pods, { namespace: home, name: id }, { graceSeconds: 0 }))
 }
 
-async function noneLeft(client: Client, subjects: readonly Subject[]): Promise<void> {
-  const names = new Set(subjects.map(({ id }) => id))
+/** The claims are gone, which is after their holds. */
+async function noneLeft({ client, atRest }: BenchWorld): Promise<void> {
   await until(
     'all is given back',
     async () => {
-      const { items } = await client.list(holds)
-      const left = (items as Stored[]).filter(
-        ({ spec, status }) => status.state === 'held' && [...names].some(name => spec.claimRef.name.startsWith(name)),
+      const selectors = [`${benchLabel}=call`, `${nodeLabel}=node-a`]
+      const lists = await Promise.all(
+        selectors.map(labelSelector => client.list(ipamClaims, { namespace: home, labelSelector })),
       )
-      return left.length === 0 ? undefined : `${left.length} are held`
+      const left = lists.flatMap(({ items }) => items).length
+      return left === 0 ? undefined : `${left} claims are left`
     },
     180_000,
   )
+  await atRest()
 }
 
-/** Claims as users make them, bound by the controller: there is nothing left to do about them when the calls begin. */
-async function holdClaims({ client }: BenchWorld, from: number, to: number): Promise<void> {
-  const names = Array.from({ length: to - from }, (_, i) => `held-${from + i}`)
-  await inParallel(names, 16, name => client.create(ipamClaims, aClaim(name)))
-  await until(
-    'they are bound',
-    async () => {
-      const { items } = await client.list(ipamClaims, { namespace: home })
-      const isHeld = ({ metadata, status }: Stored) => metadata.name?.startsWith('held-') && status?.ips?.length > 0
-      const bound = (items as Stored[]).filter(isHeld).length
-      return bound >= to ? undefined : `${bound} are`
-    },
-    1_800_000,
-  )
+/** What the controller stored for one claim, written for many, far from where it looks for a free address first. */
+async function holdClaims({ client, withoutController }: BenchWorld, from: number, to: number): Promise<void> {
+  const claim = 'original'
+  if ((await client.get(ipamClaims, { namespace: home, name: claim })) === undefined) {
+    await client.create(ipamClaims, aClaim(claim))
+    await until(`${claim} is bound`, async () => ((await isBound(client, claim)) ? undefined : 'it is not'))
+  }
+  const stored = (await client.get(ipamClaims, { namespace: home, name: claim })) as Stored
+  const claimUid: string = stored.metadata.uid ?? ''
+  const [address = ''] = String(stored.status.ips[0]).split('/')
+  const { items } = await client.list(holds, { labelSelector: `${claimUidLabel}=${claimUid}` })
+  const keys = [
+    `/registry/${ipamClaims.group}/${ipamClaims.plural}/${home}/${claim}`,
+    ...items.map(({ metadata: { name } }) => `/registry/${holds.group}/${holds.plural}/${name}`),
+  ]
+  await withoutController(async etcdURL => {
+    const rows = await Promise.all(keys.map(key => readRow(etcdURL, key)))
+    const nameOf = (i: number) => `held-${from + i}`
+    const addressOf = (i: number) => `10.66.${(from + i) >> 8}.${(from + i) & 255}`
+    await writeCopies(etcdURL, { rows, claim, claimUid, address }, to - from, nameOf, addressOf)
+  })
 }
 
 // --- measuring ---
@@ -366,6 +423,9 @@ async function measure(side: Side, held: number, callers: number): Promise<Row[]
     let failed = 0
     const startedMs = performance.now()
     await inParallel(all, callers, async one => {
+      const isEnough = times.length >= peerCallsMin && performance.now() - startedMs > (side.msMax ?? Infinity)
+      // What was added is let go of all the same.
+      if (isEnough && verb === 'ADD') return
       const beforeMs = performance.now()
       const subject = verb === 'ADD' && side.meet !== undefined ? await side.meet(one) : one
       if (verb === 'ADD') met.push(subject)
@@ -381,7 +441,7 @@ async function measure(side: Side, held: number, callers: number): Promise<Row[]
     times.sort((a, b) => a - b)
     // What was not timed of a call is not counted, by as many callers as there are.
     const seconds = (performance.now() - startedMs - waitedMs / callers) / 1000
-    const row = { p50: quantile(times, 0.5), p99: quantile(times, 0.99), perSecond: all.length / seconds, failed }
+    const row = { p50: quantile(times, 0.5), p99: quantile(times, 0.99), perSecond: times.length / seconds, failed }
     const figures = `p50 ${row.p50.toFixed(1)} ms, p99 ${row.p99.toFixed(1)} ms, ${row.perSecond.toFixed(1)}/s, ${failed} failed`
     console.log(
       `${side.name.padEnd(22)} held ${String(held).padStart(6)}  ${String(callers).padStart(2)} callers  ${verb}  ${figures}`,
@@ -438,7 +498,7 @@ function report(rows: readonly Row[], memory: { readonly pods: number; readonly 
     '## CNI calls',
     '',
     `\`npm run bench:cni\`, one run on ${machine()}: ADD and DEL of IPAM plugins, each a process, on one real kube-apiserver. whereabouts is`,
-    `measured with ${peerCalls} calls in each row, the others with ${calls}: of fewer than a hundred, p99 is the slowest.`,
+    `measured with at most ${peerCalls} calls in each row, begun within ${peerMsMax / 1000} seconds, the others with ${calls}: of fewer than a hundred, p99 is the slowest.`,
     '',
     ...lines,
     '',

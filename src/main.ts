@@ -11,5 +11,11 @@ if (why !== undefined) {
 }
 // Whatever this process or a library in it makes is for its user alone.
 process.umask(0o077)
-const { runProgram } = await import('./cli/program.ts')
-await runProgram(process.argv.slice(2))
+const args = process.argv.slice(2)
+if (args[0] === 'node') {
+  const { runNodeCommand } = await import('./cli/node-command.ts')
+  await runNodeCommand(args)
+} else {
+  const { runProgram } = await import('./cli/program.ts')
+  await runProgram(args)
+}

@@ -218,6 +218,15 @@ export const nodeArgs = (daemonSet: string): readonly string[] => [
   '--health=:8081',
 ]
 
+/**
+ * There is one on every node: it is to be small before it is quick. Young objects have two megabytes instead of 48, garbage is
+ * collected long before the kernel would end the process at its limit, and one arena of malloc serves the few threads.
+ */
+export const nodeEnvironment: Readonly<Record<string, string>> = {
+  NODE_OPTIONS: '--max-semi-space-size=1 --max-old-space-size=192 --v8-pool-size=1',
+  MALLOC_ARENA_MAX: '1',
+}
+
 function nodePodSpec(image: string, name: string): Manifest {
   return {
     serviceAccountName: name,
@@ -234,7 +243,10 @@ function nodePodSpec(image: string, name: string): Manifest {
         name: 'node',
         image,
         args: nodeArgs(name),
-        env: [{ name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } }],
+        env: [
+          { name: 'NODE_NAME', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } },
+          ...Object.entries(nodeEnvironment).map(([name, value]) => ({ name, value })),
+        ],
         ports: [
           { name: 'metrics', containerPort: 8443, protocol: 'TCP' },
           { name: 'health', containerPort: 8081, protocol: 'TCP' },

@@ -9,7 +9,6 @@ import { type Metrics, metricsContentType } from '../telemetry/metrics.ts'
 import { exitCodes, Failure } from './failure.ts'
 import type { HostPort } from './host-port.ts'
 import { type FindPage, type Page, type Pages, servePages } from './listen.ts'
-import { createProfiler } from './profile.ts'
 import { type Admission, createReaders } from './readers.ts'
 import type { TLSChoice } from './tls.ts'
 
@@ -26,7 +25,7 @@ export interface DiagnosticsOptions {
   readonly log: Log
 }
 
-export function serveDiagnostics(options: DiagnosticsOptions): Promise<Pages> {
+export async function serveDiagnostics(options: DiagnosticsOptions): Promise<Pages> {
   const { flag = '--diagnostics-address', address, isInsecure, isProfiling, tls, clock, metrics, log } = options
   refuseOpenProfiles(isInsecure, isProfiling)
   const onError = (error: unknown) => log.error('diagnostics could not be shown', { error: describeError(error) })
@@ -35,7 +34,8 @@ export function serveDiagnostics(options: DiagnosticsOptions): Promise<Pages> {
   if (isInsecure) return servePages({ flag, address, find: showMetrics, onError })
 
   const readers = createReaders(options)
-  const profiler = isProfiling ? createProfiler(clock) : undefined
+  // The inspector is loaded where it is asked for.
+  const profiler = isProfiling ? (await import('./profile.ts')).createProfiler(clock) : undefined
   const find: FindPage = async request => {
     const { authorization, path } = request
     const admission = await readers(authorization, path)

@@ -14,7 +14,6 @@ import { createLog, describeError, type Level, type Log } from '../telemetry/log
 import { createMetrics } from '../telemetry/metrics.ts'
 import { measureProcess } from '../telemetry/process-metrics.ts'
 import { type Connected, connect } from './connect.ts'
-import { serveDiagnostics } from './diagnostics.ts'
 import { exitCodes, Failure, isErrno } from './failure.ts'
 import { parseBindAddress } from './host-port.ts'
 import { servePages } from './listen.ts'
@@ -180,6 +179,7 @@ async function serveWatchers(
 ): Promise<RunningNode['ports']> {
   const ports: { metrics?: number; health?: number } = {}
   if (options.metrics !== nowhere) {
+    const { serveDiagnostics } = await import('./diagnostics.ts')
     const pages = await serveDiagnostics({
       flag: '--metrics',
       address: parseBindAddress('--metrics', options.metrics),

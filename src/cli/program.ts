@@ -1,10 +1,8 @@
-// The command line: reads what was asked, starts it, turns failures into sentences and exit codes.
+// The command line: every command, its flags, and what it starts. `node` alone is loaded without the others: `node-command.ts`.
 
-import { Command, CommanderError, Option } from 'commander'
-import { mooringVersion } from '../apiserver/version.ts'
+import { Option } from 'commander'
 import { defaultNetworkRules, udnModes, vmIPAMModes } from '../controllers/office/networks.ts'
 import { defaultMachineMode, machineModes } from '../controllers/office/office.ts'
-import { createLog, type Level, type Log } from '../telemetry/log.ts'
 import type { AdoptOptions } from './adopt.ts'
 import type { BackupOptions } from './backup.ts'
 import {
@@ -20,19 +18,15 @@ import { deskNames, desksHelp } from './desks.ts'
 import { exitCodes, Failure } from './failure.ts'
 import type { ImportPlanOptions, ImportStatusOptions } from './import.ts'
 import { addMigrationNetworkCommands } from './migration-network-commands.ts'
-import type { NodeOptions } from './node.ts'
+import { addNodeCommand } from './node-command.ts'
+import { createProgram, logOf, runWith, untilSignal } from './run.ts'
 import type { UpOptions } from './up.ts'
 import { listOf, onCluster, parseNamespace, parsePath, path } from './values.ts'
 import { vcentersAbout, vcentersFlag } from './vcenters.ts'
 import type { VMOptions, VMVerb } from './vm.ts'
 import { addVSphereCommands } from './vsphere-commands.ts'
 
-const program = new Command('mooring')
-  .description('IP addresses for machines and virtual machines on Kubernetes.')
-  .version(mooringVersion)
-  .showHelpAfterError()
-  // Commander would end the process with its own codes; ours are documented.
-  .exitOverride()
+const program = createProgram()
 
 program
   .command('up')
@@ -90,34 +84,7 @@ addControllerFlags(program.command('controller').description('run the desks in a
   },
 )
 
-program
-  .command('node')
-  .description('answer the CNI plugin of this node, and put it in its place')
-  .option('--node-name <name>', 'the Node object of this machine (default: the variable NODE_NAME)')
-  .addOption(
-    path('--kubeconfig <file>', 'how to reach the cluster (default: the account of the pod, else what kubectl uses)'),
-  )
-  .option('--context <name>', 'the context of the kubeconfig')
-  .addOption(path('--socket <file>', 'where the plugin finds it').default('/run/mooring/cni.sock'))
-  .addOption(path('--state <dir>', 'where is kept what interfaces have').default('/var/lib/mooring/node'))
-  .addOption(path('--cni-bin <dir>', 'where the plugin is put (default: it is not)'))
-  .addOption(path('--plugin <file>', 'the plugin to put there (default: that of the image)'))
-  .option('--daemonset <name>', 'when this DaemonSet of its namespace has gone, the plugin goes too')
-  .option('--uninstall', 'remove the plugin from --cni-bin, and end', false)
-  .option('--wait <seconds>', 'how long an ADD waits for an address', '20')
-  .option('--metrics <host:port>', 'where metrics are served, over HTTPS to readers with a token; 0 for nowhere', '0')
-  .option('--insecure-metrics', 'serve metrics over plain HTTP, to every client', false)
-  .option('--health <host:port>', 'where /healthz and /readyz are served; 0 for nowhere', '0')
-  .addOption(
-    new Option('--log-level <level>', 'what is logged, on stderr').choices(['debug', 'info', 'error']).default('info'),
-  )
-  .addOption(new Option('--log-format <form>', 'how').choices(['json', 'text']).default('json'))
-  .action(async (options: Omit<NodeOptions, 'plugin'> & { readonly plugin?: string }) => {
-    const { node, pluginOfImage, uninstallNode } = await import('./node.ts')
-    if (options.uninstall) return uninstallNode(options)
-    const log = logOf(options.logFormat, options.logLevel)
-    await untilSignal(() => node({ plugin: pluginOfImage, ...options }), log)
-  })
+addNodeCommand(program)
 
 program
   .command('adopt')
@@ -272,46 +239,5 @@ function groupAccess(): Option {
   return new Option('--allow-group-access', about).default(false)
 }
 
-function logOf(form: 'json' | 'text', level: Level): Log {
-  return createLog({ write: line => process.stderr.write(line), now: Date.now, level, form })
-}
-
-/** Thrown by a start that a signal ended. */
-const stopped = new Error('stopped by a signal')
-
-/** A signal that comes while something starts ends the start; what it has begun is undone. */
-function untilSignal<T extends { stop(): Promise<void> }>(
-  start: (signal: AbortSignal) => Promise<T>,
-  log: Log,
-): Promise<T> {
-  const stopping = new AbortController()
-  const starting = start(stopping.signal)
-  const stop = (signal: string) => {
-    log.info('mooring stops', { signal })
-    stopping.abort(stopped)
-    starting.then(running => running.stop()).then(() => process.exit(0), report)
-  }
-  const signals = ['SIGTERM', 'SIGINT'] as const
-  for (const signal of signals) process.once(signal, stop)
-  // What did not start has nothing to stop.
-  starting.catch(() => {
-    for (const signal of signals) process.off(signal, stop)
-  })
-  return starting
-}
-
-function report(error: unknown): never {
-  if (error === stopped) process.exit(0)
-  if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : exitCodes.usage)
-  if (error instanceof Failure) {
-    console.error(`mooring: ${error.message}\n${error.advice}`)
-    process.exit(error.exitCode)
-  }
-  console.error('mooring: this is a fault of ours:', error)
-  process.exit(exitCodes.internal)
-}
-
 /** `args` are those after the name of the program. */
-export async function runProgram(args: readonly string[]): Promise<void> {
-  await program.parseAsync(args, { from: 'user' }).catch(report)
-}
+export const runProgram = (args: readonly string[]): Promise<void> => runWith(program, args)

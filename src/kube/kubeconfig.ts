@@ -2,8 +2,10 @@
 // given. What we cannot do is refused by name before the first request, never ignored: a field that is skipped silently is a
 // connection as another user, or to another server.
 
+import { createRequire } from 'node:module'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
-import { parse } from 'yaml'
+import type * as YAML from 'yaml'
+import { JSONSyntaxError, parseJSON } from '../json.ts'
 
 export interface Connection {
   /** `https://127.0.0.1:7443`, perhaps with a path. */
@@ -136,10 +138,22 @@ function readOrSay(readFile: Surroundings['readFile'], path: string): string | u
   }
 }
 
+/** The parser of YAML is large, and a process that was given JSON, or the account of its pod, does without it. */
+function parseJSONOrYAML(content: string): unknown {
+  try {
+    const { value, duplicates } = parseJSON(content)
+    if (duplicates.length === 0) return value
+  } catch (error) {
+    if (!(error instanceof JSONSyntaxError)) throw error
+  }
+  const yaml = createRequire(import.meta.url)('yaml') as typeof YAML
+  return yaml.parse(content)
+}
+
 function parseFile(path: string, content: string): Fields {
   let value: unknown
   try {
-    value = parse(content)
+    value = parseJSONOrYAML(content)
   } catch (error) {
     throw new KubeconfigError(`${path} is no YAML`, { cause: error })
   }

@@ -3,7 +3,10 @@
 // Deadlines are not set here: the caller has a clock and a signal.
 
 import { createSecureContext, type SecureContext } from 'node:tls'
-import { Agent, type Dispatcher, errors } from 'undici'
+import type { Dispatcher } from 'undici'
+import request from 'undici/lib/api/api-request.js'
+import errors from 'undici/lib/core/errors.js'
+import Agent from 'undici/lib/dispatcher/agent.js'
 import type { Clock } from '../runtime/clock.ts'
 import { type Connection, KubeconfigError } from './kubeconfig.ts'
 import { type Wire, WireError, type WireResponse } from './wire.ts'
@@ -62,7 +65,7 @@ export function createUndiciWire(options: UndiciWireOptions): UndiciWire {
       const token = tokenOf()
       let response: Dispatcher.ResponseData
       try {
-        response = await agent.request({
+        response = await request.call(agent, {
           origin,
           path: prefix + path,
           method,

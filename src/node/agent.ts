@@ -87,6 +87,8 @@ export function startNodeAgent(options: NodeAgentOptions): NodeAgent {
     )
   const world: NodeWorld = {
     ...{ node, client, clock, random, log, caches, state, waitMs, problem, hasNetns },
+    asked: new Set(),
+    making: new Map(),
     detached(podUID) {
       for (const claim of caches.claims.byIndex('pod', podUID)) claims.mark(keyOf(claim))
       left.mark(podUID)
@@ -167,6 +169,7 @@ async function preparePod(key: string, world: NodeWorld): Promise<PassResult> {
   if (pod.isDeleting || pod.isCompleted || pod.isOnHostNetwork) return done()
   for (const selected of selectedBy(pod)) {
     if (world.state.ofPod(pod.metadata.uid, selected.ifname) !== undefined) continue
+    if (world.asked.has(`${pod.metadata.uid} ${selected.ifname}`)) continue
     const object = world.caches.attachments.get(selected.key)
     const read = object && readable(object, attachmentOf)
     if (read?.reading.family !== 'mooring') continue

@@ -117,14 +117,18 @@ async function ask({ pod: name, ifname }: Call, world: NodeWorld): Promise<Attac
   const problem = world.problem()
   const stop = new AbortController()
   const cancel = world.clock.setTimer(world.waitMs, () => stop.abort(new Cancelled('deadline')))
+  let asked = ''
   try {
     const inTime = { ...world, client: world.client.withPass({ id: randomUUID(), signal: stop.signal }) }
     const pod = await podNamed(name, inTime)
+    asked = `${pod.metadata.uid} ${ifname}`
+    world.asked.add(asked)
     return await waitForGiven(pod, selectedAt(pod, ifname), inTime)
   } catch (error) {
     if (!(error instanceof CNIError) || error.code !== codes.tryAgainLater || problem === undefined) throw error
     throw new CNIError(error.code, error.message, `${error.details}; ${problem}`, { cause: error })
   } finally {
+    world.asked.delete(asked)
     cancel()
   }
 }

@@ -241,8 +241,9 @@ async function ownClaim(
   pod: Pod,
   selected: Selected,
   read: ReadAttachment<MooringReading>,
-  { client, caches, node }: NodeWorld,
+  world: NodeWorld,
 ): Promise<IPAMClaim> {
+  const { caches, node, making } = world
   const { namespace, uid } = pod.metadata
   const name = ownClaimName(pod, selected)
   const key = `${namespace}/${name}`
@@ -250,16 +251,9 @@ async function ownClaim(
     throw new CNIError(codes.tryAgainLater, `pod ${namespace}/${pod.metadata.name} ends`)
   let object = caches.claims.get(key)
   if (object === undefined) {
-    const made = toOwnClaim(pod, selected, read.reading.name, node)
-    object = await asking(`IPAMClaim ${key}`, async () => {
-      try {
-        return await client.create(ipamClaims, made)
-      } catch (error) {
-        if (!isApiError(error, 'AlreadyExists')) throw error
-        return client.get(ipamClaims, { namespace, name })
-      }
-    })
-    if (object !== undefined) caches.claims.learn(object)
+    const made = making.get(key) ?? makeClaim(toOwnClaim(pod, selected, read.reading.name, node), key, world)
+    making.set(key, made)
+    object = await made.finally(() => making.delete(key))
   }
   const claim = readable(object, claimOf)
   const isOfPod = claim?.metadata.ownerReferences.some(owner => owner.uid === uid) ?? false
@@ -267,6 +261,24 @@ async function ownClaim(
     throw new CNIError(codes.tryAgainLater, `IPAMClaim ${key} is on its way out`)
   if (isOfPod && claim.node === node) return claim
   throw new CNIError(codes.refused, `IPAMClaim ${key} is there already, and was not made for the pod`, 'delete it')
+}
+
+async function makeClaim(
+  claim: KubeObject & { readonly spec: object },
+  key: string,
+  { client, caches }: NodeWorld,
+): Promise<KubeObject | undefined> {
+  const { namespace = '', name = '' } = claim.metadata
+  const object = await asking(`IPAMClaim ${key}`, async () => {
+    try {
+      return await client.create(ipamClaims, claim)
+    } catch (error) {
+      if (!isApiError(error, 'AlreadyExists')) throw error
+      return client.get(ipamClaims, { namespace, name })
+    }
+  })
+  if (object !== undefined) caches.claims.learn(object)
+  return object
 }
 
 /** Undefined if it is gone meanwhile. */

@@ -65,6 +65,10 @@ export interface NodeWorld {
   readonly log: Log
   readonly caches: NodeCaches
   readonly state: State
+  /** Interfaces whose ADD waits, as uid and name: what would be prepared for one, its ADD finds out itself. */
+  readonly asked: Set<string>
+  /** Claims on their way to the API server, by key: an ADD that comes meanwhile waits for the same answer. */
+  readonly making: Map<string, Promise<KubeObject | undefined>>
   /** How long an ADD waits for the address of a claim. */
   readonly waitMs: number
   /** Why nothing new can be given now, in a sentence; undefined while all is well. */

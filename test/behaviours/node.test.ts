@@ -15,7 +15,7 @@ import { orThrow } from '../harness/or-throw.ts'
 import { anAddressPool } from './builders.ts'
 import { holds } from './kinds.ts'
 import { aBridge, aClaimByHand, configOf, hasAddresses, interfaceOf, Machine } from './machines.ts'
-import { aPlainPod, forceDelete, netnsOf, TestNode } from './nodes.ts'
+import { aPlainPod, forceDelete, netnsOf, type Sandbox, TestNode } from './nodes.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
 const ranges = { ranges: [{ subnet: '10.9.0.0/24', rangeStart: '10.9.0.10', gateway: '10.9.0.1' }] }
@@ -188,6 +188,97 @@ describe('A pod that names no claim', () => {
     })
     await world.desk.start()
     await world.eventually(async () => expect((await node.add({ pod, on: network })).exit).toBe(0))
+  })
+})
+
+describe('A call of the plugin', () => {
+  test.each([
+    ['0.3.1', { version: '4' }],
+    ['0.4.0', { version: '4' }],
+    ['1.0.0', {}],
+    ['1.1.0', {}],
+  ])('in version %s is answered in that version, with addresses and no interfaces', async (version, family) => {
+    const { world, network, node } = await aGround()
+    const pod = await aPlainPod(world, { node: node.name, on: [network] })
+    expect(await node.add({ pod, on: network, version })).toEqual({
+      exit: 0,
+      printed: { cniVersion: version, ips: [{ ...family, ...gateway('10.9.0.10/24') }], dns: {} },
+    })
+    expect(await node.del({ pod, on: network, version })).toEqual({ exit: 0, printed: undefined })
+  })
+
+  test('that fails names the version that was asked for, a code and a sentence', async () => {
+    const { world, network, node } = await aGround()
+    const pod = await aPlainPod(world, { node: node.name, on: [network] })
+    const { exit, printed } = await node.add({ pod, on: network, version: '0.4.0', ifname: 'net7' })
+    expect(exit).toBe(1)
+    expect(printed).toEqual({
+      cniVersion: '0.4.0',
+      code: 7,
+      msg: expect.stringContaining('net7'),
+      details: expect.any(String),
+    })
+  })
+
+  test('may have fields in its configuration that are for others', async () => {
+    const { world, network, node } = await aGround()
+    const pod = await aPlainPod(world, { node: node.name, on: [network] })
+    const config = {
+      capabilities: { mac: true },
+      runtimeConfig: { mac: '02:00:00:00:00:01' },
+      args: { cni: {} },
+      odd: [7],
+    }
+    expect((await node.add({ pod, on: network, config })).exit).toBe(0)
+  })
+
+  test('DEL ends well twice, without a network namespace, without its pod, and for what was never added', async () => {
+    const { world, network, node } = await aGround()
+    const pod = await aPlainPod(world, { node: node.name, on: [network] })
+    const wellDone = { exit: 0, printed: undefined }
+    expect(await node.del({ pod, on: network })).toEqual(wellDone)
+    await node.add({ pod, on: network })
+    await forceDelete(world, pod)
+    const { name = '' } = pod.metadata
+    const env = { CNI_COMMAND: 'DEL', CNI_CONTAINERID: `${name}-c1`, CNI_IFNAME: 'net1', CNI_PATH: '/opt/cni/bin' }
+    for (let i = 0; i < 2; i++) expect(await node.raw(env, JSON.stringify(configOf(network)))).toEqual(wellDone)
+    await world.eventually(async () => expect(await heldIn(world)).toEqual([]))
+  })
+
+  test('CHECK passes for what ADD answered, and for no other container, interface or address', async () => {
+    const { world, network, node } = await aGround()
+    const pod = await aPlainPod(world, { node: node.name, on: [network] })
+    const { printed } = await node.add({ pod, on: network })
+    expect(await node.check({ pod, on: network }, printed)).toEqual({ exit: 0, printed: undefined })
+    // As the plugin passes it on that asked for the address, and has made the interface.
+    const whole = { ...printed, interfaces: [{ name: 'net1' }], ips: [{ ...printed.ips[0], interface: 0 }] }
+    expect((await node.check({ pod, on: network }, whole)).exit).toBe(0)
+    const others: [Partial<Sandbox>, unknown][] = [
+      [{ container: 'c2' }, printed],
+      [{ ifname: 'net2' }, printed],
+      [{}, { ...printed, ips: [] }],
+      [{}, { ...printed, ips: [{ address: '10.9.0.11/24' }] }],
+    ]
+    for (const [change, prevResult] of others) {
+      const answered = await node.check({ pod, on: network, ...change }, prevResult)
+      expect(answered).toMatchObject({ exit: 1, printed: { code: 3 } })
+    }
+    await node.del({ pod, on: network })
+    expect((await node.check({ pod, on: network }, printed)).printed).toMatchObject({ code: 3 })
+  })
+
+  test('STATUS of a node that gives addresses says nothing', async () => {
+    const { node } = await aGround()
+    expect(await node.status()).toEqual({ exit: 0, printed: undefined })
+  })
+
+  test('for a pod that was made this moment makes its claim once, and asks once about its hold', async () => {
+    const { world, network, node } = await aGround()
+    const from = node.asked.length
+    const pod = await aPlainPod(world, { node: node.name, on: [network] })
+    expect((await node.add({ pod, on: network })).exit).toBe(0)
+    const asked = node.asked.slice(from).filter(one => /ipamclaims|holds/.test(one) && !/^(list|watch)/.test(one))
+    expect(asked).toEqual(['create ipamclaims', 'get holds'])
   })
 })
 

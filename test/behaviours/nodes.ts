@@ -37,6 +37,8 @@ export class TestNode {
   readonly disk = memoryState()
   /** Network namespaces that are there, by their paths. */
   readonly netns = new Set<string>()
+  /** What the API server was asked by the agent: `create ipamclaims`. */
+  readonly asked: string[] = []
   #agent: NodeAgent
   #isCut = false
   #boot = 1
@@ -143,6 +145,7 @@ export class TestNode {
       const call = client[method].bind(client) as (...args: unknown[]) => Promise<unknown>
       return async (...args: unknown[]) => {
         if (this.#isCut) throw unreachable()
+        this.asked.push(`${method} ${(args[0] as { readonly plural: string }).plural}`)
         const answer = await call(...args)
         return method === 'watch' ? this.#guardedStream(answer as AsyncIterable<unknown>) : answer
       }

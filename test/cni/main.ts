@@ -16,12 +16,14 @@ import { checkForwarder } from './forwarder.ts'
 import { checkGuests } from './guests.ts'
 import { Namespaces, type Tools } from './nodes.ts'
 import { checkSpecification } from './specification.ts'
+import { checkStolenToken } from './stolen-token.ts'
 import { checkStorm } from './storm.ts'
 import { type ServerKind, serverKinds, startWorld, type World } from './world.ts'
 
 const chapters: Readonly<Record<string, readonly [string, (sentences: Sentences, world: World) => Promise<void>]>> = {
   guests: ['Guests on bridge, macvlan and ptp', checkGuests],
   specification: ['Version 1.1 of the specification', checkSpecification],
+  'stolen-token': ['The token of a node', checkStolenToken],
   'cut-off': ['A node that is cut off', checkCutOff],
   storm: [
     'Calls while programs are killed',

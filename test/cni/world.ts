@@ -5,6 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { openSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { nodeEnvironment } from '../../scripts/config/manifests.ts'
 import { startCluster } from '../../scripts/real/cluster.ts'
 import { connect } from '../../scripts/real/connect.ts'
 import { startController } from '../../scripts/real/controller.ts'
@@ -17,6 +18,7 @@ import { defineKind, type KubeObject } from '../../src/kube/object.ts'
 import { lastLines, type Processes } from '../capi/processes.ts'
 import { until } from '../capi/until.ts'
 import { aPodObject, aVMIObject, aVMObject } from '../vm/builders.ts'
+import { accountOf, installAccount } from './account.ts'
 import { Gate, throughGate } from './gate.ts'
 import { type Attachment, addressesIn, makeNodes, type Namespaces, type Node, pathOf, type Tools } from './nodes.ts'
 
@@ -44,12 +46,15 @@ export interface Stored extends KubeObject {
 /** `mooring node` of one node, which can be killed at any moment. */
 export class Agent {
   readonly node: Node
+  /** With the token of its account. */
+  readonly kubeconfig: string
   readonly #args: readonly string[]
   readonly #log: string
   #child: ChildProcess | undefined
 
   constructor(node: Node, kubeconfig: string, more: readonly string[] = []) {
     this.node = node
+    this.kubeconfig = kubeconfig
     this.#log = join(node.dir, 'mooring-node.log')
     const { dir, socket, name } = node
     const own = [
@@ -67,7 +72,10 @@ export class Agent {
 
   async start(): Promise<void> {
     const out = openSync(this.#log, 'a')
-    this.#child = spawn(process.execPath, this.#args, { stdio: ['ignore', out, out] })
+    this.#child = spawn(process.execPath, this.#args, {
+      stdio: ['ignore', out, out],
+      env: { ...process.env, ...nodeEnvironment },
+    })
   }
 
   /** Until it gives addresses to new pods. */
@@ -120,12 +128,16 @@ export async function startWorld({ server, tools, namespaces: spaces, processes 
     processes.keep(() => controller.stop())
   }
   const gate = await Gate.open(url)
-  const byGate = throughGate(kubeconfig, gate, join(dir, 'node-kubeconfig'))
   await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: home } })
   if (server === 'cluster') await untilPodsMayCome(client)
   const nodes = await makeNodes(spaces, { ...tools, dir })
   for (const { name } of nodes) await client.create(nodeKind, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
-  const agents = [new Agent(nodes[0], byGate), new Agent(nodes[1], byGate)] as const
+  await installAccount(kubeconfig)
+  const startable = async (node: Node) => {
+    const own = await accountOf(node.name, kubeconfig, dir)
+    return new Agent(node, throughGate(own, gate, own))
+  }
+  const agents = [await startable(nodes[0]), await startable(nodes[1])] as const
   for (const agent of agents) {
     await agent.start()
     processes.keep(() => agent.end('SIGTERM'))

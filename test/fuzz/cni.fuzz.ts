@@ -36,6 +36,8 @@ function aNode(): NodeWorld {
     caches: createNodeCaches(),
     state,
     waitMs: 10,
+    asked: new Set(),
+    making: new Map(),
     problem: () => undefined,
     hasNetns: () => false,
     detached: () => {},
