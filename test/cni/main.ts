@@ -14,6 +14,7 @@ import { Sentences } from '../capi/sentences.ts'
 import { checkCutOff } from './cut-off.ts'
 import { checkForwarder } from './forwarder.ts'
 import { checkGuests } from './guests.ts'
+import { checkMigrationNetwork } from './migration-network.ts'
 import { Namespaces, type Tools } from './nodes.ts'
 import { checkSpecification } from './specification.ts'
 import { checkStorm } from './storm.ts'
@@ -22,6 +23,7 @@ import { type ServerKind, serverKinds, startWorld, type World } from './world.ts
 const chapters: Readonly<Record<string, readonly [string, (sentences: Sentences, world: World) => Promise<void>]>> = {
   guests: ['Guests on bridge, macvlan and ptp', checkGuests],
   specification: ['Version 1.1 of the specification', checkSpecification],
+  'migration-network': ['A network for live migrations, on a VLAN', checkMigrationNetwork],
   'cut-off': ['A node that is cut off', checkCutOff],
   storm: [
     'Calls while programs are killed',

@@ -173,8 +173,13 @@ function madeFor({ made }: Seen, network: Wanted, { network: named }: KubeVirt):
 const isAsWanted = ({ hash, config, hasMarks }: Made, network: Wanted): boolean =>
   hash === network.hash && hasMarks && differencesFrom(config, network).length === 0
 
-const progressIn = ({ nodes, handlers }: Seen, attachment: string, network: Wanted): Progress =>
-  progressOf(nodes, handlers, attachment, ip => hasSubnetOf(network.ranges, ip))
+/** That a node has no address of its own is why its pod does not start. */
+function progressIn({ nodes, handlers, unaddressed }: Seen, attachment: string, network: Wanted): Progress {
+  const progress = progressOf(nodes, handlers, attachment, ip => hasSubnetOf(network.ranges, ip))
+  if (progress.waiting.length === 0) return progress
+  const without = unaddressed(network, attachment)
+  return { ...progress, waiting: progress.waiting.map(({ node, why }) => ({ node, why: without.get(node) ?? why })) }
+}
 
 const isComplete = ({ waiting, down }: Progress, { whyNotReady }: KubeVirt): boolean =>
   waiting.length === 0 && down.length === 0 && whyNotReady === undefined
