@@ -295,7 +295,8 @@ export async function statusWith(
   const network = order && (ownText(order.object.metadata.annotations ?? {}, attachmentKey) || managementNetwork)
   if (output === 'json') {
     const by = order && isSet ? `${order.kind.kind} ${settingName}` : ''
-    print(JSON.stringify({ by, network: network ?? managementNetwork, isDone, condition, nodes: rows }, null, 2))
+    const state = { by, network: network ?? managementNetwork, isDone, condition, nodes: rows }
+    print(JSON.stringify({ ...state, lastMigrations: cluster.last }, null, 2))
   } else print(statusText(cluster, condition, rows))
   return isDone ? 0 : exitCodes.refused
 }
@@ -314,7 +315,7 @@ function conditionOf(object: KubeObject | undefined): Said | undefined {
 }
 
 function statusText(
-  { order, kubeVirt, migrating }: SeenCluster,
+  { order, kubeVirt, migrating, last }: SeenCluster,
   condition: Said | undefined,
   rows: readonly NodeRow[],
 ): string {
@@ -346,5 +347,9 @@ function statusText(
     ...(migrating.length === 0 ? [] : [`migrating now: ${migrating.join(', ')}`]),
     '',
   ]
-  return [...lines.map(shown), ...table].join('\n').trimEnd()
+  const went = toTable(
+    ['LAST MIGRATIONS', 'TO', 'BY', 'NETWORK', 'ENDED'],
+    last.map(one => [one.machine, one.targetNode || '-', one.targetAddress, one.network, one.endedAt || '-']),
+  )
+  return [...lines.map(shown), ...table, ...(went.length === 0 ? [] : ['', ...went])].join('\n').trimEnd()
 }
