@@ -4,11 +4,13 @@
 
 import { ownText } from '../api/shape.ts'
 import { migrationNetworks, settings } from '../controllers/migration/kinds.ts'
+import type { Order } from '../controllers/migration/orders.ts'
 import { ApiError, isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import type { KubeObject } from '../kube/object.ts'
 import { attachmentKey, managementNetwork, settingName } from '../migration/names.ts'
 import { describeProblem } from '../migration/problem.ts'
+import { defaultHash } from '../migration/wanted.ts'
 import { describeError } from '../telemetry/log.ts'
 import { connect } from './connect.ts'
 import { exitCodes, Failure } from './failure.ts'
@@ -291,7 +293,7 @@ export async function statusWith(
   const condition = conditionOf(order?.object)
   const rows = rowsOf(cluster)
   const isSet = order !== undefined && order.asks.kind !== 'management'
-  const isDone = condition === undefined ? !isSet : condition.status === 'True'
+  const isDone = isApplied(order) && (condition === undefined ? !isSet : condition.status === 'True')
   const network = order && (ownText(order.object.metadata.annotations ?? {}, attachmentKey) || managementNetwork)
   if (output === 'json') {
     const by = order && isSet ? `${order.kind.kind} ${settingName}` : ''
@@ -299,6 +301,14 @@ export async function statusWith(
     print(JSON.stringify({ ...state, lastMigrations: cluster.last }, null, 2))
   } else print(statusText(cluster, condition, rows))
   return isDone ? 0 : exitCodes.refused
+}
+
+/** What was just written is not applied yet, though the condition still says so of what was there before. */
+function isApplied(order: Order | undefined): boolean {
+  if (order === undefined || order.asks.kind === 'unreadable') return true
+  const { asks, memory } = order
+  if (asks.kind === 'network') return memory.done?.hash === asks.network.hash
+  return memory.done === undefined || memory.done.hash === defaultHash
 }
 
 interface Said {

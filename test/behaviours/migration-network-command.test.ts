@@ -10,7 +10,7 @@ import {
   statusWith,
 } from '../../src/cli/migration-network.ts'
 import { migrationNetworks, migrations } from '../../src/controllers/migration/kinds.ts'
-import { events } from './kinds.ts'
+import { events, nodes } from './kinds.ts'
 import { aFleet, aMigration, type Fleet, settingName } from './migration-fleet.ts'
 import type { Stored } from './world.ts'
 
@@ -71,6 +71,11 @@ describe('mooring migration-network', () => {
       expect(shown.text).toMatch(new RegExp(`^${node} +yes +- +- +ready +10\\.1\\.2\\.\\d+$`, 'm'))
     }
 
+    // The condition is still that of the value before.
+    await fleet.set({ clusterNetwork: 'mgmt', vlan: 200, range: '10.1.2.0/24' })
+    expect(await mooring.status()).toMatchObject({ code: refused })
+    await fleet.set({ clusterNetwork: 'mgmt', vlan: 100, range: '10.1.2.0/24' })
+    await fleet.works()
     const again = await mooring.plan(flags({ exclude: ['10.1.2.250'] }))
     expect(again.text).toContain('is changed where it is\n  + ipam.exclude: ["10.1.2.250/32"]')
     expect(again.text).toContain('no pod restarts')
@@ -111,6 +116,18 @@ describe('mooring migration-network', () => {
       code: refused,
       text: expect.stringContaining('configured: False (WaitingForMigrations)'),
     })
+  })
+
+  test('says of a node whose pod does not start what the pod waits for', async () => {
+    const fleet = await aFleet()
+    const { client } = fleet.world
+    const annotations = { 'playground.mooring.dev/fail-virt-handler': 'its card is broken' }
+    await client.mergePatch(nodes, { name: 'node-2' }, { metadata: { annotations } })
+    await fleet.set({ clusterNetwork: 'mgmt', vlan: 100, range: '10.1.2.0/24' })
+    await fleet.world.eventually(async () => {
+      const { text } = await commandsOn(fleet).status()
+      expect(text).toMatch(/^node-2 +yes +- +- +not ready: its card is broken +-$/m)
+    }, 60_000)
   })
 
   test('shows of the last migrations over which network they went, and each is announced when it ends', async () => {

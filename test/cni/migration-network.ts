@@ -136,7 +136,6 @@ export async function checkMigrationNetwork(sentences: Sentences, world: World):
       same(addresses, ['10.94.0.6/29'])
       await lab.untilSays('Completed', /^4 of 4 nodes/)
       same(await lab.network(), network)
-      same(await lab.network(), network)
       await lab.reaches(one?.netns ?? '', lab.all())
     },
   )

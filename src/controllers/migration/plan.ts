@@ -79,8 +79,8 @@ export interface Seen {
   readonly nowMs: number
 }
 
-/** Why a node has no address, by its name. */
-export type Unaddressed = ReadonlyMap<string, string>
+/** Why a node gets no address, by its name; undefined where it has none yet. */
+export type Unaddressed = ReadonlyMap<string, string | undefined>
 
 export type Step =
   | { readonly kind: 'make'; readonly network: Wanted }
@@ -146,7 +146,9 @@ function toNetwork(seen: Seen, target: Target, network: Wanted, kubeVirt: KubeVi
     return step(seen, { kind: 'restore', made, network }, `${made.name} is brought up to date`)
   if (kubeVirt.network !== made.name) {
     const without = seen.unaddressed(network, made.name)
-    if (without.size > 0) return says(seen, 'WaitingForAddresses', withoutAddress(without))
+    // That they come one after the other is no alarm.
+    const isAlarm = [...without.values()].some(why => why !== undefined)
+    if (without.size > 0) return says(seen, isAlarm ? 'WaitingForAddresses' : 'InProgress', withoutAddress(without))
     if (running.length > 0) return says(seen, 'WaitingForMigrations', migrating(running))
     const begun = beginning(memory, target.hash, made.name, seen.nowMs)
     if (begun !== memory) return inProgress({ ...seen, memory: begun }, target, progressIn(seen, made.name, network))
@@ -348,7 +350,7 @@ const migrating = (running: readonly string[]): string =>
   `the network is changed when no migration runs: ${several(running)}`
 
 const withoutAddress = (without: Unaddressed): string =>
-  `KubeVirt is told when every node has an address: ${several([...without].map(([node, why]) => `${node}: ${why}`))}`
+  `KubeVirt is told when every node has an address: ${several([...without].map(([node, why]) => `${node}: ${why ?? 'it has none yet'}`))}`
 
 /** More are counted: a cluster may have hundreds of nodes. */
 const namedMax = 10
