@@ -46,6 +46,6 @@ describe.skipIf(!hasKubectl)('the page', () => {
         await follow({ commands: left.replaceAll('node dist/main.js', `node ${main}`), shown }, env)
       }
     },
-    180_000,
+    300_000,
   )
 })
