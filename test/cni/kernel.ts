@@ -87,7 +87,7 @@ async function startUserModeLinux(dir: string, processes: Processes): Promise<Ke
     run: ask,
     async reach(socket) {
       const relay = await passOn(socket, here)
-      processes.keep(relay.close)
+      processes.keep(() => relay.close())
       const path = `/run/host-${count++}.sock`
       const listen = `nohup socat UNIX-LISTEN:${path},fork TCP:${here}:${relay.port} </dev/null >/dev/null 2>&1 &`
       await ask('sh', ['-c', listen])
