@@ -22,6 +22,7 @@ import type { Client } from '../kube/client.ts'
 import type { Kind, KubeObject } from '../kube/object.ts'
 import type { ClusterFacts } from '../migration/check.ts'
 import { migratingIn, readCluster } from '../migration/cluster.ts'
+import { lastOf, type Went } from '../migration/went.ts'
 
 export interface SeenCluster {
   readonly facts: ClusterFacts
@@ -35,7 +36,11 @@ export interface SeenCluster {
   readonly attachments: readonly KubeObject[]
   /** Virtual machines, as namespace/name. */
   readonly migrating: readonly string[]
+  /** The last migrations that are over; none where no migration network is in force. */
+  readonly last: readonly Went[]
 }
+
+const lastMax = 5
 
 /** Those whose pod template has the configuration in it. */
 const componentSelector =
@@ -53,6 +58,7 @@ export async function listCluster(client: Client): Promise<SeenCluster> {
   const place = { namespace: kubeVirt?.namespace ?? order?.kubeVirt.namespace ?? '' }
   const isPlaced = place.namespace !== ''
   const components = isPlaced ? await client.list(pods, { ...place, labelSelector: componentSelector }) : { items: [] }
+  const allMigrations = await all(migrations)
   const isHandler = ({ metadata }: KubeObject) => metadata.labels?.['kubevirt.io'] === 'virt-handler'
   return {
     facts: readCluster({
@@ -70,7 +76,8 @@ export async function listCluster(client: Client): Promise<SeenCluster> {
     handlers: components.items.filter(isHandler).map(readHandler),
     components: components.items.map(({ metadata }) => metadata.name ?? '').sort(),
     attachments: isPlaced ? await itemsOf(client, attachments, place) : [],
-    migrating: migratingIn(await all(migrations)),
+    migrating: migratingIn(allMigrations),
+    last: order?.before === undefined ? [] : lastOf(allMigrations, order.before.ranges, lastMax),
   }
 }
 

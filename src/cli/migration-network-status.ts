@@ -63,5 +63,7 @@ function coverageOf(node: string, wanted: Wanted | undefined, { facts }: SeenClu
 function handlerText(handlers: readonly Handler[], network: string): string {
   if (handlers.length === 0) return 'missing'
   if (handlers.some(one => one.network !== network)) return 'restarts'
-  return handlers.every(({ isReady }) => isReady) ? 'ready' : 'not ready'
+  const behind = handlers.find(({ isReady }) => !isReady)
+  if (behind === undefined) return 'ready'
+  return behind.waitsFor === '' ? 'not ready' : `not ready: ${behind.waitsFor}`
 }

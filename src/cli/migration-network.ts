@@ -4,11 +4,13 @@
 
 import { ownText } from '../api/shape.ts'
 import { migrationNetworks, settings } from '../controllers/migration/kinds.ts'
+import type { Order } from '../controllers/migration/orders.ts'
 import { ApiError, isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import type { KubeObject } from '../kube/object.ts'
 import { attachmentKey, managementNetwork, settingName } from '../migration/names.ts'
 import { describeProblem } from '../migration/problem.ts'
+import { defaultHash } from '../migration/wanted.ts'
 import { describeError } from '../telemetry/log.ts'
 import { connect } from './connect.ts'
 import { exitCodes, Failure } from './failure.ts'
@@ -291,13 +293,22 @@ export async function statusWith(
   const condition = conditionOf(order?.object)
   const rows = rowsOf(cluster)
   const isSet = order !== undefined && order.asks.kind !== 'management'
-  const isDone = condition === undefined ? !isSet : condition.status === 'True'
+  const isDone = isApplied(order) && (condition === undefined ? !isSet : condition.status === 'True')
   const network = order && (ownText(order.object.metadata.annotations ?? {}, attachmentKey) || managementNetwork)
   if (output === 'json') {
     const by = order && isSet ? `${order.kind.kind} ${settingName}` : ''
-    print(JSON.stringify({ by, network: network ?? managementNetwork, isDone, condition, nodes: rows }, null, 2))
+    const state = { by, network: network ?? managementNetwork, isDone, condition, nodes: rows }
+    print(JSON.stringify({ ...state, lastMigrations: cluster.last }, null, 2))
   } else print(statusText(cluster, condition, rows))
   return isDone ? 0 : exitCodes.refused
+}
+
+/** What was just written is not applied yet, though the condition still says so of what was there before. */
+function isApplied(order: Order | undefined): boolean {
+  if (order === undefined || order.asks.kind === 'unreadable') return true
+  const { asks, memory } = order
+  if (asks.kind === 'network') return memory.done?.hash === asks.network.hash
+  return memory.done === undefined || memory.done.hash === defaultHash
 }
 
 interface Said {
@@ -314,7 +325,7 @@ function conditionOf(object: KubeObject | undefined): Said | undefined {
 }
 
 function statusText(
-  { order, kubeVirt, migrating }: SeenCluster,
+  { order, kubeVirt, migrating, last }: SeenCluster,
   condition: Said | undefined,
   rows: readonly NodeRow[],
 ): string {
@@ -346,5 +357,9 @@ function statusText(
     ...(migrating.length === 0 ? [] : [`migrating now: ${migrating.join(', ')}`]),
     '',
   ]
-  return [...lines.map(shown), ...table].join('\n').trimEnd()
+  const went = toTable(
+    ['LAST MIGRATIONS', 'TO', 'BY', 'NETWORK', 'ENDED'],
+    last.map(one => [one.machine, one.targetNode || '-', one.targetAddress, one.network, one.endedAt || '-']),
+  )
+  return [...lines.map(shown), ...table, ...(went.length === 0 ? [] : ['', ...went])].join('\n').trimEnd()
 }

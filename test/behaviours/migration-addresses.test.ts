@@ -91,7 +91,10 @@ describe('A migration network with addresses of Mooring', () => {
     await fleet.world.eventually(async () => {
       expect(await sufficient()).toMatchObject({ status: 'False', reason: 'RangeUsedUp' })
     })
-    await fleet.says({ reason: 'NodesNotReady', message: expect.stringMatching(/^3 of 4 .*node-4: /) })
+    await fleet.says({
+      reason: 'NodesNotReady',
+      message: expect.stringMatching(/^3 of 4 .*node-4: no address of \S+ is free/),
+    })
     await fleet.set(own({ range: '10.1.2.0/29' }))
     await fleet.says({ status: 'True', message: expect.stringMatching(/^4 of 4/) })
     expect(addressesOf(await held(fleet))).toEqual(['10.1.2.1', '10.1.2.2', '10.1.2.3', '10.1.2.4'])

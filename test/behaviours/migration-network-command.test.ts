@@ -10,7 +10,9 @@ import {
   statusWith,
 } from '../../src/cli/migration-network.ts'
 import { migrationNetworks, migrations } from '../../src/controllers/migration/kinds.ts'
+import { events, nodes } from './kinds.ts'
 import { aFleet, aMigration, type Fleet, settingName } from './migration-fleet.ts'
+import type { Stored } from './world.ts'
 
 const refused = 5
 
@@ -69,6 +71,11 @@ describe('mooring migration-network', () => {
       expect(shown.text).toMatch(new RegExp(`^${node} +yes +- +- +ready +10\\.1\\.2\\.\\d+$`, 'm'))
     }
 
+    // The condition is still that of the value before.
+    await fleet.set({ clusterNetwork: 'mgmt', vlan: 200, range: '10.1.2.0/24' })
+    expect(await mooring.status()).toMatchObject({ code: refused })
+    await fleet.set({ clusterNetwork: 'mgmt', vlan: 100, range: '10.1.2.0/24' })
+    await fleet.works()
     const again = await mooring.plan(flags({ exclude: ['10.1.2.250'] }))
     expect(again.text).toContain('is changed where it is\n  + ipam.exclude: ["10.1.2.250/32"]')
     expect(again.text).toContain('no pod restarts')
@@ -109,6 +116,53 @@ describe('mooring migration-network', () => {
       code: refused,
       text: expect.stringContaining('configured: False (WaitingForMigrations)'),
     })
+  })
+
+  test('says of a node whose pod does not start what the pod waits for', async () => {
+    const fleet = await aFleet()
+    const { client } = fleet.world
+    const annotations = { 'playground.mooring.dev/fail-virt-handler': 'its card is broken' }
+    await client.mergePatch(nodes, { name: 'node-2' }, { metadata: { annotations } })
+    await fleet.set({ clusterNetwork: 'mgmt', vlan: 100, range: '10.1.2.0/24' })
+    await fleet.world.eventually(async () => {
+      const { text } = await commandsOn(fleet).status()
+      expect(text).toMatch(/^node-2 +yes +- +- +not ready: its card is broken +-$/m)
+    }, 60_000)
+  })
+
+  test('shows of the last migrations over which network they went, and each is announced when it ends', async () => {
+    const fleet = await aFleet()
+    await fleet.set({ clusterNetwork: 'mgmt', vlan: 100, range: '10.1.2.0/24' })
+    await fleet.works()
+    const { world } = fleet
+    const end = async (name: string, targetNodeAddress: string, endTimestamp: string) => {
+      const made = await world.create(aMigration(name))
+      await world.patch(made, { status: { phase: 'Running' } }, 'status')
+      await world.heard(made)
+      const migrationState = { targetNode: 'node-2', targetNodeAddress, endTimestamp }
+      await world.patch(made, { status: { phase: 'Succeeded', migrationState } }, 'status')
+    }
+    await end('over-it', '10.1.2.7', '2026-01-01T00:00:00Z')
+    await end('beside-it', '10.42.0.9', '2026-01-02T00:00:00Z')
+    const said = async (name: string) => {
+      const { items } = await world.client.list(events, { namespace: world.home })
+      const own = (items as Stored[]).filter(({ regarding }) => regarding?.name === name)
+      return own.map(({ type, reason }) => `${type} ${reason}`)
+    }
+    await world.eventually(async () => {
+      expect(await said('over-it')).toEqual(['Normal MigrationNetworkUsed'])
+      expect(await said('beside-it')).toEqual(['Warning MigrationNetworkNotUsed'])
+    })
+    const mooring = commandsOn(fleet)
+    expect((await mooring.status()).text.split('\n').slice(-3)).toEqual([
+      expect.stringMatching(/^LAST MIGRATIONS +TO +BY +NETWORK +ENDED$/),
+      expect.stringMatching(/^\S+\/web +node-2 +10\.42\.0\.9 +Pod +2026-01-02T00:00:00Z$/),
+      expect.stringMatching(/^\S+\/web +node-2 +10\.1\.2\.7 +Migration +2026-01-01T00:00:00Z$/),
+    ])
+    expect(JSON.parse((await mooring.status('json')).text).lastMigrations).toMatchObject([
+      { targetAddress: '10.42.0.9', network: 'Pod' },
+      { targetAddress: '10.1.2.7', network: 'Migration' },
+    ])
   })
 
   test('answers in JSON, with numbers of addresses as texts', async () => {

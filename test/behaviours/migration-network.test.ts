@@ -357,6 +357,26 @@ describe.runIf(isInProcess)('A roll-out that does not become healthy', () => {
     expect((await fleet.setting()).metadata.annotations).not.toHaveProperty('mooring.dev/migration-network-failed')
   })
 
+  test('is not rolled back to itself where an editor replaced the VLAN in what is remembered too', async () => {
+    const fleet = await aFleet()
+    await fleet.set(aValue())
+    await fleet.works()
+    await annotate(fleet, 'node-1', 'no carrier')
+    const { metadata } = await fleet.setting()
+    const replaced = Object.entries(metadata.annotations ?? {}).map(([key, text]) => [
+      key,
+      String(text).replace('"vlan":100', '"vlan":200'),
+    ])
+    expect(Object.fromEntries(replaced)).not.toEqual(metadata.annotations)
+    const value = JSON.stringify(aValue({ vlan: 200 }))
+    const edited = { metadata: { annotations: Object.fromEntries(replaced) }, value }
+    await fleet.world.client.mergePatch(settings, { name: settingName }, edited)
+    await fleet.says({ reason: 'InProgress', message: expect.stringMatching(/node-1: pod \S+ is not ready/) })
+    await fleet.world.pass(patienceMs)
+    await fleet.says({ reason: 'RolledBack', message: expect.stringContaining('over the management network') })
+    expect(await fleet.network()).toBeUndefined()
+  })
+
   test('is tried again where an administrator takes the mark of the failure away', async () => {
     const fleet = await aFleet()
     await annotate(fleet, 'node-1', 'no carrier')

@@ -14,6 +14,7 @@ import { Sentences } from '../capi/sentences.ts'
 import { checkCutOff } from './cut-off.ts'
 import { checkForwarder } from './forwarder.ts'
 import { checkGuests } from './guests.ts'
+import { checkMigrationNetwork } from './migration-network.ts'
 import { Namespaces, type Tools } from './nodes.ts'
 import { checkSpecification } from './specification.ts'
 import { checkStolenToken } from './stolen-token.ts'
@@ -24,6 +25,7 @@ const chapters: Readonly<Record<string, readonly [string, (sentences: Sentences,
   guests: ['Guests on bridge, macvlan and ptp', checkGuests],
   specification: ['Version 1.1 of the specification', checkSpecification],
   'stolen-token': ['The token of a node', checkStolenToken],
+  'migration-network': ['A network for live migrations, on a VLAN', checkMigrationNetwork],
   'cut-off': ['A node that is cut off', checkCutOff],
   storm: [
     'Calls while programs are killed',

@@ -8,6 +8,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { mustRun, run, type Said } from '../install/run.ts'
+import { type Kernel, thisKernel } from './kernel.ts'
 
 export const pluginDirectory = '/usr/lib/cni'
 
@@ -34,12 +35,23 @@ export class Node {
   readonly socket: string
   readonly dir: string
   readonly #tools: Tools
+  readonly #kernel: Kernel
+  /** Where plugins find `mooring node`. */
+  readonly #reached: string
 
-  constructor(name: string, netns: string, tools: Tools) {
+  /** `place`: the kernel that its namespaces are of, and where that one has the socket. */
+  constructor(
+    name: string,
+    netns: string,
+    tools: Tools,
+    place?: { readonly kernel: Kernel; readonly reached: string },
+  ) {
+    this.#kernel = place?.kernel ?? thisKernel
     this.name = name
     this.netns = netns
     this.dir = join(tools.dir, name)
-    this.socket = join(this.dir, 'cni.sock')
+    this.socket = socketOf(name, tools)
+    this.#reached = place?.reached ?? this.socket
     this.#tools = tools
     for (const folder of ['net.d', 'var-lib', 'state', 'bin']) mkdirSync(join(this.dir, folder), { recursive: true })
   }
@@ -50,7 +62,7 @@ export class Node {
   }
 
   exec(...command: readonly string[]): Promise<string> {
-    return mustRun('ip', ['netns', 'exec', this.netns, ...command])
+    return mustRunIn(this.#kernel, 'ip', ['netns', 'exec', this.netns, ...command])
   }
 
   cni(verb: 'add' | 'check' | 'del' | 'gc' | 'status', attachment: Attachment): Promise<Said> {
@@ -59,14 +71,14 @@ export class Node {
     const args = pod === undefined ? [] : argsOf(attachment)
     const script = 'mount --bind "$0" /var/lib && exec "$@"'
     const inside = ['sh', '-c', script, join(this.dir, 'var-lib'), cnitool, verb, network, netns]
-    return run('ip', ['netns', 'exec', this.netns, ...inside], {
+    return this.#kernel.run('ip', ['netns', 'exec', this.netns, ...inside], {
       env: {
         CNI_PATH: `${bin}:${pluginDirectory}`,
         NETCONFPATH: join(this.dir, 'net.d'),
         CNI_IFNAME: ifname,
         CNI_ARGS: args.join(';'),
         CAP_ARGS: capabilities === undefined ? '' : JSON.stringify(capabilities),
-        MOORING_CNI_SOCKET: this.socket,
+        MOORING_CNI_SOCKET: this.#reached,
       },
     })
   }
@@ -80,6 +92,14 @@ export class Node {
   }
 }
 
+export const socketOf = (node: string, { dir }: Tools): string => join(dir, node, 'cni.sock')
+
+export async function mustRunIn(kernel: Kernel, program: string, args: readonly string[]): Promise<string> {
+  const { code, out, err } = await kernel.run(program, args)
+  if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}:\n${err || out}`)
+  return out
+}
+
 export const argsOf = ({ pod }: Pick<Attachment, 'pod'>): string[] =>
   pod === undefined
     ? []
@@ -89,22 +109,28 @@ export const argsOf = ({ pod }: Pick<Attachment, 'pod'>): string[] =>
 export class Namespaces {
   readonly #prefix = `mooring-cni-${process.pid}`
   readonly #made = new Set<string>()
+  readonly #kernel: Kernel
   #count = 0
+
+  constructor(kernel = thisKernel) {
+    this.#kernel = kernel
+  }
 
   async add(about: string): Promise<string> {
     const name = `${this.#prefix}-${about}-${this.#count++}`
     this.#made.add(name)
-    await mustRun('ip', ['netns', 'add', name])
-    await mustRun('ip', ['-n', name, 'link', 'set', 'lo', 'up'])
+    await mustRunIn(this.#kernel, 'ip', ['netns', 'add', name])
+    await mustRunIn(this.#kernel, 'ip', ['-n', name, 'link', 'set', 'lo', 'up'])
     return name
   }
 
   async remove(name: string): Promise<void> {
-    if (this.#made.delete(name)) await run('ip', ['netns', 'del', name])
+    if (this.#made.delete(name)) await this.#kernel.run('ip', ['netns', 'del', name])
   }
 
-  /** Also on the way out of a process that is being ended. */
+  /** Also on the way out of a process that is being ended. Those of another kernel go with it. */
   removeAll(): void {
+    if (this.#kernel !== thisKernel) return
     for (const name of this.#made) spawnSync('ip', ['netns', 'del', name])
     this.#made.clear()
   }
@@ -131,8 +157,8 @@ async function wire(name: string, [one, other]: readonly [string, string]): Prom
 }
 
 /** `10.9.0.5/24` of the interface, as the kernel has them; addresses that it made by itself left out. */
-export async function addressesIn(netns: string, ifname = 'net1'): Promise<string[]> {
-  const { code, out } = await run('ip', ['-n', netns, '-json', 'address', 'show', 'dev', ifname])
+export async function addressesIn(netns: string, ifname = 'net1', kernel = thisKernel): Promise<string[]> {
+  const { code, out } = await kernel.run('ip', ['-n', netns, '-json', 'address', 'show', 'dev', ifname])
   if (code !== 0) return []
   interface Link {
     readonly addr_info: readonly { readonly local: string; readonly prefixlen: number; readonly scope: string }[]

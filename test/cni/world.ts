@@ -29,7 +29,7 @@ export const home = 'lab'
 
 const main = join(dirname(fileURLToPath(import.meta.url)), '..', '..', 'dist', 'main.js')
 
-const nodeKind = defineKind<KubeObject>({
+export const nodeKind = defineKind<KubeObject>({
   group: '',
   versions: ['v1'],
   plural: 'nodes',
@@ -101,6 +101,10 @@ export class Agent {
 export interface World {
   readonly server: ServerKind
   readonly client: Client
+  /** By way of the gate, as nodes go. */
+  readonly kubeconfig: string
+  readonly tools: Tools
+  readonly processes: Processes
   readonly gate: Gate
   readonly agents: readonly [Agent, Agent]
   readonly namespaces: Namespaces
@@ -124,7 +128,7 @@ export async function startWorld({ server, tools, namespaces: spaces, processes 
   const isMissing = ({ spec }: Stored) => server === 'cluster' || spec.group === 'kubevirt.io'
   await installKinds(client, (shippedDefinitions as readonly Stored[]).filter(isMissing))
   if (server === 'cluster') {
-    const controller = await startController({ kubeconfig, dir, args: ['--desks=vm'] })
+    const controller = await startController({ kubeconfig, dir, args: ['--desks=vm,migration'] })
     processes.keep(() => controller.stop())
   }
   const gate = await Gate.open(url)
@@ -143,7 +147,17 @@ export async function startWorld({ server, tools, namespaces: spaces, processes 
     processes.keep(() => agent.end('SIGTERM'))
     await agent.ready()
   }
-  return { server, client, gate, agents, namespaces: spaces, restartServer: restart }
+  return {
+    server,
+    client,
+    kubeconfig: byGate,
+    tools: { ...tools, dir },
+    processes,
+    gate,
+    agents,
+    namespaces: spaces,
+    restartServer: restart,
+  }
 }
 
 interface StartedServer {
@@ -158,7 +172,7 @@ async function startServer(server: ServerKind, dir: string, processes: Processes
     processes.keep(() => cluster.stop())
     return { ...cluster, restart: () => Promise.resolve() }
   }
-  const options = { dir, args: ['--desks=vm', '--playground=none'] }
+  const options = { dir, args: ['--desks=vm,migration', '--playground=none'] }
   let running = await startEmbedded(options)
   const { url, kubeconfig } = running
   let restarting = Promise.resolve()
@@ -174,7 +188,7 @@ async function startServer(server: ServerKind, dir: string, processes: Processes
 }
 
 /** A pod needs the account of its namespace. */
-export async function untilPodsMayCome(client: Client): Promise<void> {
+export async function untilPodsMayCome(client: Client, namespace = home): Promise<void> {
   const accounts = defineKind<KubeObject>({
     group: '',
     versions: ['v1'],
@@ -183,7 +197,7 @@ export async function untilPodsMayCome(client: Client): Promise<void> {
     namespaced: true,
   })
   await until('the namespace has its account', async () =>
-    (await client.get(accounts, { namespace: home, name: 'default' })) ? undefined : 'it has none',
+    (await client.get(accounts, { namespace, name: 'default' })) ? undefined : 'it has none',
   )
 }
 

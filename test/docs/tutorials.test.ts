@@ -17,7 +17,12 @@ const hasKubectl = await run('kubectl', ['version', '--client']).then(
 )
 
 describe.skipIf(!hasKubectl)('the page', () => {
-  test.each(['tutorials/first-vm.md', 'tutorials/first-claim.md', 'how-to/import-a-vm.md'])(
+  test.each([
+    'tutorials/first-vm.md',
+    'tutorials/first-claim.md',
+    'how-to/import-a-vm.md',
+    'how-to/live-migration-network.md',
+  ])(
     '%s works as it is written',
     async page => {
       const steps = stepsOf(readFileSync(join('docs', page), 'utf8'))
@@ -34,12 +39,13 @@ describe.skipIf(!hasKubectl)('the page', () => {
       for (const { commands, shown } of steps) {
         const left = commands
           .split('\n')
-          .filter(line => !/^npm |^export KUBECONFIG=/.test(line))
+          .filter(line => !/^npm |^export KUBECONFIG=|^alias mooring=/.test(line))
+          .map(line => line.replace(/^(until )?mooring /, '$1node dist/main.js '))
           .join('\n')
         if (left.trim() === '') continue
         await follow({ commands: left.replaceAll('node dist/main.js', `node ${main}`), shown }, env)
       }
     },
-    180_000,
+    300_000,
   )
 })

@@ -26,6 +26,7 @@ import { handlerSelector } from './observe.ts'
 import { migrationPermissions } from './permissions.ts'
 import { reconcileNetwork } from './reconcile.ts'
 import { migrationWebhooks } from './webhooks/webhooks.ts'
+import { announceEnd } from './went.ts'
 import { createCaches, type MigrationWorld } from './world.ts'
 
 const harvester = 'Harvester'
@@ -83,6 +84,7 @@ function seeMigration(office: Office): DeskInView {
       follow(nodes, caches.nodes, true)
       follow(kubeVirts, caches.kubeVirts, true)
       follow(migrations, caches.migrations, true)
+      caches.migrations.subscribe(change => announceEnd(change, { caches, recorder }))
       follow(pods, caches.handlers, true, handlerSelector)
       follow(attachments, caches.made, true, hashKey)
       follow(settings, caches.settings, false)

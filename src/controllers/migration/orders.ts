@@ -103,7 +103,8 @@ function asksOf(read: ReadWanted): Asks {
 
 function remembered({ done }: Memory, read: (text: string) => ReadWanted): Wanted | undefined {
   const wanted = done === undefined || done.text === '' ? 'default' : wantedOrMalformed(read(done.text))
-  return wanted === 'default' || isMalformed(wanted) ? undefined : wanted
+  // What an editor replaced in every line of the object is not what was in force.
+  return wanted === 'default' || isMalformed(wanted) || wanted.hash !== done?.hash ? undefined : wanted
 }
 
 // --- what it remembers ---

@@ -49,6 +49,7 @@ const on = (node: string, network: string, more: Partial<Handler> = {}): Handler
   isReady: true,
   network,
   addresses: network === '' ? undefined : [`10.1.2.${node}`],
+  waitsFor: '',
   uses: network === '' ? [] : [network],
   ...more,
 })
@@ -110,6 +111,12 @@ const rows: readonly Row[] = [
     { made: [made(one)], unaddressed: () => new Map([['2', 'full']]) },
     'none',
     'WaitingForAddresses',
+  ],
+  [
+    'a node has no address yet',
+    { made: [made(one)], unaddressed: () => new Map([['2', undefined]]) },
+    'none',
+    'InProgress',
   ],
   ['a migration runs', { made: [made(one)], running: ['a/b'] }, 'none', 'WaitingForMigrations'],
   ['it is to begin', { made: [made(one)] }, 'none', 'InProgress', rolling(one)],

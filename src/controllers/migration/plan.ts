@@ -79,8 +79,8 @@ export interface Seen {
   readonly nowMs: number
 }
 
-/** Why a node has no address, by its name. */
-export type Unaddressed = ReadonlyMap<string, string>
+/** Why a node gets no address, by its name; undefined where it has none yet. */
+export type Unaddressed = ReadonlyMap<string, string | undefined>
 
 export type Step =
   | { readonly kind: 'make'; readonly network: Wanted }
@@ -146,7 +146,9 @@ function toNetwork(seen: Seen, target: Target, network: Wanted, kubeVirt: KubeVi
     return step(seen, { kind: 'restore', made, network }, `${made.name} is brought up to date`)
   if (kubeVirt.network !== made.name) {
     const without = seen.unaddressed(network, made.name)
-    if (without.size > 0) return says(seen, 'WaitingForAddresses', withoutAddress(without))
+    // That they come one after the other is no alarm.
+    const isAlarm = [...without.values()].some(why => why !== undefined)
+    if (without.size > 0) return says(seen, isAlarm ? 'WaitingForAddresses' : 'InProgress', withoutAddress(without))
     if (running.length > 0) return says(seen, 'WaitingForMigrations', migrating(running))
     const begun = beginning(memory, target.hash, made.name, seen.nowMs)
     if (begun !== memory) return inProgress({ ...seen, memory: begun }, target, progressIn(seen, made.name, network))
@@ -173,8 +175,13 @@ function madeFor({ made }: Seen, network: Wanted, { network: named }: KubeVirt):
 const isAsWanted = ({ hash, config, hasMarks }: Made, network: Wanted): boolean =>
   hash === network.hash && hasMarks && differencesFrom(config, network).length === 0
 
-const progressIn = ({ nodes, handlers }: Seen, attachment: string, network: Wanted): Progress =>
-  progressOf(nodes, handlers, attachment, ip => hasSubnetOf(network.ranges, ip))
+/** That a node has no address of its own is why its pod does not start. */
+function progressIn({ nodes, handlers, unaddressed }: Seen, attachment: string, network: Wanted): Progress {
+  const progress = progressOf(nodes, handlers, attachment, ip => hasSubnetOf(network.ranges, ip))
+  if (progress.waiting.length === 0) return progress
+  const without = unaddressed(network, attachment)
+  return { ...progress, waiting: progress.waiting.map(({ node, why }) => ({ node, why: without.get(node) ?? why })) }
+}
 
 const isComplete = ({ waiting, down }: Progress, { whyNotReady }: KubeVirt): boolean =>
   waiting.length === 0 && down.length === 0 && whyNotReady === undefined
@@ -343,7 +350,7 @@ const migrating = (running: readonly string[]): string =>
   `the network is changed when no migration runs: ${several(running)}`
 
 const withoutAddress = (without: Unaddressed): string =>
-  `KubeVirt is told when every node has an address: ${several([...without].map(([node, why]) => `${node}: ${why}`))}`
+  `KubeVirt is told when every node has an address: ${several([...without].map(([node, why]) => `${node}: ${why ?? 'it has none yet'}`))}`
 
 /** More are counted: a cluster may have hundreds of nodes. */
 const namedMax = 10

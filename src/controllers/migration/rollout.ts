@@ -18,6 +18,8 @@ export interface Handler {
   readonly network: string
   /** What it got on that interface; undefined where multus has not said. */
   readonly addresses: readonly string[] | undefined
+  /** What its containers wait for, in the words of the kubelet, which change from moment to moment; empty for nothing. */
+  readonly waitsFor: string
   /** Names of all NetworkAttachmentDefinitions that it was given, or is to have. */
   readonly uses: readonly string[]
 }
@@ -63,8 +65,15 @@ export function readHandler(object: KubeObject): Handler {
     isReady: saysReady && status?.phase === 'Running' && (deletionTimestamp ?? undefined) === undefined,
     network,
     addresses: own !== undefined && own.name === network ? own.ips : undefined,
+    waitsFor: waitsFor(status?.containerStatuses),
     uses: [...new Set([...asked.map(({ name }) => name), ...got.map(({ name }) => name)])],
   }
+}
+
+function waitsFor(containers: unknown): string {
+  const all = Array.isArray(containers) ? (containers as NonNullable<PodObject['status']>['containerStatuses']) : []
+  const found = all?.find(one => typeof one?.state?.waiting?.message === 'string')
+  return found?.state?.waiting?.message ?? ''
 }
 
 interface NetworkStatus {

@@ -242,5 +242,5 @@ export function unaddressedOf(
     const held = holdsOfClaim(views, uid).filter(({ state }) => state === 'held')
     return !isThere || missingOf(source, held, { sources }).length > 0
   })
-  return new Map(without.map(({ name }) => [name, refusals.get(name) ?? 'it has none yet']))
+  return new Map(without.map(({ name }) => [name, refusals.get(name)]))
 }
