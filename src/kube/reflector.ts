@@ -112,6 +112,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** Since the server last accepted a list or a watch. */
   #failing: { readonly sinceMs: number; readonly error: unknown } | undefined
   readonly #onProblemChange: (() => void)[] = []
+  /** The problem that subscribers were last called about. */
+  #toldProblem: string | undefined
 
   constructor(options: ReflectorOptions<T, I>) {
     this.name = nameOfKind(options.kind)
@@ -362,6 +364,10 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   #enter(state: ReflectorState): void {
     this.#state = state
+    const problem = this.problem()
+    // At a start every kind goes through several states, without a problem in any.
+    if (problem === this.#toldProblem) return
+    this.#toldProblem = problem
     for (const changed of this.#onProblemChange) changed()
   }
 }
