@@ -124,10 +124,21 @@ export const claimablePoolKinds: readonly VersionedKind[] = [
 
 /** The pool that a claim or an IPAddress names, if claims may. A namespaced pool is looked for beside it. */
 export function poolOfClaim({ poolRef, metadata }: Pick<IPAddressClaim, 'poolRef' | 'metadata'>): Identity | undefined {
-  const found = claimablePoolKinds.find(kind => kind.group === poolRef.apiGroup && isCalled(kind, poolRef.kind))
-  if (found === undefined) return undefined
-  const { apiGroup, name } = poolRef
-  return { apiGroup, kind: found.kind, namespace: found.isNamespaced ? metadata.namespace : '', name }
+  // Claims and reports of one pool come in rows, and share the reference to it.
+  if (lastPool.of !== poolRef || lastPool.namespace !== metadata.namespace) {
+    lastPool = { of: poolRef, namespace: metadata.namespace, pool: poolNamed(poolRef, metadata.namespace) }
+  }
+  return lastPool.pool
+}
+
+let lastPool: { readonly of?: PoolReference; readonly namespace: string; readonly pool: Identity | undefined } = {
+  namespace: '',
+  pool: undefined,
+}
+
+function poolNamed({ apiGroup, kind, name }: PoolReference, namespace: string): Identity | undefined {
+  const found = claimablePoolKinds.find(known => known.group === apiGroup && isCalled(known, kind))
+  return found && { apiGroup, kind: found.kind, namespace: found.isNamespaced ? namespace : '', name }
 }
 
 /** A Machine says `resource` of a pool, and claims repeat what it wrote: of pools of Machines the plural is understood too. */

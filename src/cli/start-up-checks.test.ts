@@ -47,14 +47,16 @@ function aCluster() {
     ['buoys', ['v1']],
     ['rafts', ['v1']],
   ])
-  const cluster = { isAway: false, questions: 0 }
+  const cluster = { isAway: false, failsFor: '', questions: 0 }
   const lines: { level: string; msg: string; [field: string]: unknown }[] = []
   const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
   const create = async (_: Kind, object: object) => {
     cluster.questions++
-    if (cluster.isAway) throw new ApiError('no answer', { reason: 'Unreachable', code: 0 })
     const { resourceAttributes } = (object as { spec: { resourceAttributes: SinglePermission } }).spec
-    return { ...object, status: { allowed: allowed.has(`${resourceAttributes.verb} ${resourceAttributes.resource}`) } }
+    const asked = `${resourceAttributes.verb} ${resourceAttributes.resource}`
+    if (cluster.isAway || cluster.failsFor === asked)
+      throw new ApiError('no answer', { reason: 'Unreachable', code: 0 })
+    return { ...object, status: { allowed: allowed.has(asked) } }
   }
   const [pool] = pools
   const checks = new StartUpChecks({
@@ -208,6 +210,18 @@ describe('checks at the start', () => {
     await clock.advance(3_600_000)
     expect(checks.reasons('office')).toEqual([])
     expect(levels(lines)).toContain('error: the API server does not say what is there')
+  })
+
+  test('ask again only what was not answered, when the server goes away between two questions', async () => {
+    const { checks, cluster, served, clock } = aCluster()
+    served.set('addresspools', ['v1alpha1'])
+    cluster.failsFor = 'create events'
+    await settle()
+    expect(checks.reasons('office')).toEqual(['the API server does not say what is there: no answer'])
+    cluster.failsFor = ''
+    const before = cluster.questions
+    await clock.advance(5_000)
+    expect([checks.reasons('office'), cluster.questions - before]).toEqual([[], 1])
   })
 
   test('end when they are stopped, and a caller that waits for them gets the reason', async () => {

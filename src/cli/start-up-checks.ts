@@ -222,21 +222,16 @@ function toUnanswered(error: unknown): Lack {
 /** Answers with what is missing; undefined when it is there. */
 type Question = () => Promise<Lack | undefined>
 
-/** `open` are the questions to ask again. */
+/** `open` are the questions to ask again: those with a lack, and those without an answer. */
 async function ask(questions: readonly Question[]): Promise<{ lacks: Lack[]; open: readonly Question[] }> {
-  const answers = new Map<Question, Lack>()
+  const answers = new Map<Question, Lack | undefined>()
   const left = questions.values()
   const askInTurn = async () => {
-    for (const question of left) {
-      const lack = await question()
-      if (lack !== undefined) answers.set(question, lack)
-    }
+    for (const question of left) answers.set(question, await question())
   }
-  try {
-    await Promise.all(Array.from({ length: questionsMax }, askInTurn))
-    const open = questions.filter(question => answers.has(question))
-    return { lacks: open.flatMap(question => answers.get(question) ?? []), open }
-  } catch (error) {
-    return { lacks: [toUnanswered(error)], open: questions }
-  }
+  const ends = await Promise.allSettled(Array.from({ length: questionsMax }, askInTurn))
+  const failed = ends.find(end => end.status === 'rejected')
+  const open = questions.filter(question => !answers.has(question) || answers.get(question) !== undefined)
+  const lacks = failed ? [toUnanswered(failed.reason)] : open.flatMap(question => answers.get(question) ?? [])
+  return { lacks, open }
 }

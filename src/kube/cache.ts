@@ -278,8 +278,9 @@ export class Cache<T extends KubeObject, I extends string = never> {
   }
 
   #publish(changes: readonly Change<T>[]): void {
-    for (const change of changes) {
-      for (const subscriber of this.#subscribers) {
+    // One subscriber after the other: after a start each is called for tens of thousands of objects, which is quicker in a row.
+    for (const subscriber of this.#subscribers) {
+      for (const change of changes) {
         try {
           subscriber(change)
         } catch (error) {

@@ -347,6 +347,21 @@ describe('a reflector', () => {
     return problems
   }
 
+  test('tells of no state while nothing is amiss, and of every state until a failure is over', async () => {
+    const server = new ToyKube()
+    const { clock, reflector } = aReflection({}, server)
+    let calls = 0
+    reflector.onProblemChange(() => calls++)
+    await clock.advance(1_000)
+    expect([reflector.state, calls]).toEqual(['watching', 0])
+    const seen: string[] = []
+    reflector.onProblemChange(() => seen.push(reflector.state))
+    server.mishaps.push('refused')
+    server.cut()
+    await clock.advance(10_000)
+    expect([reflector.problem(), seen.at(0), seen.at(-1)]).toEqual([undefined, 'backing off', 'watching'])
+  })
+
   test('has a problem as soon as it is refused, and none once it is not', async () => {
     const { server, clock, reflector } = aReflection()
     await clock.advance(1_000)

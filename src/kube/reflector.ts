@@ -112,6 +112,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** Since the server last accepted a list or a watch. */
   #failing: { readonly sinceMs: number; readonly error: unknown } | undefined
   readonly #onProblemChange: (() => void)[] = []
+  /** Whether nothing was amiss in the state before this one. */
+  #wasWell = true
 
   constructor(options: ReflectorOptions<T, I>) {
     this.name = nameOfKind(options.kind)
@@ -362,6 +364,11 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   #enter(state: ReflectorState): void {
     this.#state = state
+    const isWell = this.#failing === undefined && this.isInstalled
+    // At a start every kind goes through several states, with nothing amiss in any. A failure may become a problem by its length
+    // alone, so every state is told until it is over.
+    if (isWell && this.#wasWell) return
+    this.#wasWell = isWell
     for (const changed of this.#onProblemChange) changed()
   }
 }

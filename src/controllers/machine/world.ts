@@ -78,20 +78,26 @@ export class OwnedClaims {
   }
 }
 
-/** IPAddresses by pool and address: two of one address are seen here, also where there is no pool that the ledger knows. */
+/**
+ * IPAddresses by pool and address: two of one address are seen here, also where there is no pool that the ledger knows. Made when
+ * it is first asked for: a cluster may have tens of thousands of IPAddresses and no Machine.
+ */
 export class ShownAddresses {
-  readonly #byAddress = new Map<string, Set<IPAddress>>()
+  readonly #cache: Cache<KubeObject>
+  #byAddress: ByAddress | undefined
 
   constructor(cache: Cache<KubeObject>) {
-    for (const object of cache.values()) this.#put(readable(object, reportOf))
+    this.#cache = cache
     cache.subscribe(({ old, new: next }) => {
-      this.#remove(readable(old, reportOf))
-      this.#put(readable(next, reportOf))
+      if (this.#byAddress === undefined) return
+      remove(this.#byAddress, readable(old, reportOf))
+      put(this.#byAddress, readable(next, reportOf))
     })
   }
 
   /** Those with the pool and the address of this one. */
   alike(report: IPAddress): IPAddress[] {
+    this.#byAddress ??= byAddressOf(this.#cache)
     return [...(this.#byAddress.get(placeOf(report)) ?? [])]
   }
 
@@ -100,20 +106,28 @@ export class ShownAddresses {
     const [first] = this.alike(report).toSorted((a, b) => (ageOf(a) < ageOf(b) ? -1 : 1))
     return first === undefined || first.metadata.name === report.metadata.name ? undefined : first
   }
+}
 
-  #put(report: IPAddress | undefined): void {
-    if (report === undefined || report.isDeleting) return
-    const place = placeOf(report)
-    this.#byAddress.set(place, (this.#byAddress.get(place) ?? new Set()).add(report))
-  }
+type ByAddress = Map<string, Set<IPAddress>>
 
-  #remove(report: IPAddress | undefined): void {
-    if (report === undefined) return
-    const place = placeOf(report)
-    const there = this.#byAddress.get(place)
-    for (const one of there ?? []) if (one.metadata.name === report.metadata.name) there?.delete(one)
-    if (there?.size === 0) this.#byAddress.delete(place)
-  }
+function byAddressOf(cache: Cache<KubeObject>): ByAddress {
+  const byAddress: ByAddress = new Map()
+  for (const object of cache.values()) put(byAddress, readable(object, reportOf))
+  return byAddress
+}
+
+function put(byAddress: ByAddress, report: IPAddress | undefined): void {
+  if (report === undefined || report.isDeleting) return
+  const place = placeOf(report)
+  byAddress.set(place, (byAddress.get(place) ?? new Set()).add(report))
+}
+
+function remove(byAddress: ByAddress, report: IPAddress | undefined): void {
+  if (report === undefined) return
+  const place = placeOf(report)
+  const there = byAddress.get(place)
+  for (const one of there ?? []) if (one.metadata.name === report.metadata.name) there?.delete(one)
+  if (there?.size === 0) byAddress.delete(place)
 }
 
 /** Pools are taken for those of the namespace: where they are of the cluster, the ledger counts. */

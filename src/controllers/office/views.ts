@@ -137,7 +137,13 @@ export function poolCacheOf({ pools }: Pools, kind: Pick<Kind, 'kind' | 'group'>
   return pools.get(keyOfKind(kind))
 }
 
-export const keyOfKind = ({ kind, group }: Pick<Kind, 'kind' | 'group'>): string => `${kind}.${group}`
+/** Pools are looked up for every claim and every report, nearly always of one kind: its key is made once. */
+export function keyOfKind({ kind, group }: Pick<Kind, 'kind' | 'group'>): string {
+  if (lastKind.kind !== kind || lastKind.group !== group) lastKind = { kind, group, key: `${kind}.${group}` }
+  return lastKind.key
+}
+
+let lastKind = { kind: '', group: '', key: '.' }
 
 export function holdsOfClaim({ holds }: Pick<Views, 'holds'>, uid: string): Hold[] {
   return holds.byIndex('claim', uid).flatMap(object => readable(holdOf(object)))
