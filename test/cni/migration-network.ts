@@ -10,7 +10,7 @@ import { until } from '../capi/until.ts'
 import { same } from './forwarder.ts'
 import { kernelWithVLANs } from './kernel.ts'
 import { addressesIn, mustRunIn, Namespaces, Node, pathOf, socketOf } from './nodes.ts'
-import { Agent, nextName, nodeKind, type Stored, untilPodsMayCome, type World } from './world.ts'
+import { type Agent, nextName, nodeKind, type Stored, untilPodsMayCome, type World } from './world.ts'
 
 const [home, vlan, otherVLAN] = ['kubevirt', 100, 200]
 const [name, uplink, bridge, interfaceName] = ['vm-migration-network', 'up0', 'migration-br', 'migration0']
@@ -162,7 +162,7 @@ interface Handler {
 
 /** A switch, and what virt-operator, the kubelet and multus would do. */
 async function makeLab(world: World) {
-  const { client, tools, processes, kubeconfig } = world
+  const { client, tools, processes, agentOf } = world
   const kernel = await kernelWithVLANs(tools.dir, processes)
   const namespaces = new Namespaces(kernel)
   processes.keep(async () => namespaces.removeAll())
@@ -224,7 +224,7 @@ async function makeLab(world: World) {
       await client.mergePatch(nodeKind, { name: nodeName }, { status: { conditions } }, { subresource: 'status' })
       const reached = await kernel.reach(socketOf(nodeName, tools))
       const node = new Node(nodeName, netns, tools, { kernel, reached })
-      const agent = new Agent(node, kubeconfig, ['--wait=2'])
+      const agent = await agentOf(node, ['--wait=2'])
       nodes.set(nodeName, { node, agent })
       await agent.start()
       processes.keep(() => agent.end('SIGTERM'))

@@ -101,8 +101,8 @@ export class Agent {
 export interface World {
   readonly server: ServerKind
   readonly client: Client
-  /** By way of the gate, as nodes go. */
-  readonly kubeconfig: string
+  /** With the shipped role of nodes, by way of the gate. */
+  agentOf(node: Node, more?: readonly string[]): Promise<Agent>
   readonly tools: Tools
   readonly processes: Processes
   readonly gate: Gate
@@ -137,11 +137,11 @@ export async function startWorld({ server, tools, namespaces: spaces, processes 
   const nodes = await makeNodes(spaces, { ...tools, dir })
   for (const { name } of nodes) await client.create(nodeKind, { apiVersion: 'v1', kind: 'Node', metadata: { name } })
   await installAccount(kubeconfig)
-  const startable = async (node: Node) => {
+  const agentOf = async (node: Node, more?: readonly string[]) => {
     const own = await accountOf(node.name, kubeconfig, dir)
-    return new Agent(node, throughGate(own, gate, own))
+    return new Agent(node, throughGate(own, gate, own), more)
   }
-  const agents = [await startable(nodes[0]), await startable(nodes[1])] as const
+  const agents = [await agentOf(nodes[0]), await agentOf(nodes[1])] as const
   for (const agent of agents) {
     await agent.start()
     processes.keep(() => agent.end('SIGTERM'))
@@ -150,7 +150,7 @@ export async function startWorld({ server, tools, namespaces: spaces, processes 
   return {
     server,
     client,
-    kubeconfig: byGate,
+    agentOf,
     tools: { ...tools, dir },
     processes,
     gate,
