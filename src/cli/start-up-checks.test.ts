@@ -6,6 +6,7 @@ import type { Client } from '../kube/client.ts'
 import { defineKind, type Kind, type KubeObject } from '../kube/object.ts'
 import { createLog } from '../telemetry/log.ts'
 import type { SinglePermission } from './permissions.ts'
+import type { Rule } from './rules-everywhere.ts'
 import { StartUpChecks } from './start-up-checks.ts'
 
 const patch: SinglePermission = {
@@ -47,10 +48,11 @@ function aCluster() {
     ['buoys', ['v1']],
     ['rafts', ['v1']],
   ])
-  const cluster = { isAway: false, failsFor: '', questions: 0 }
+  const cluster = { isAway: false, failsFor: '', questions: 0, rules: [] as Rule[] }
   const lines: { level: string; msg: string; [field: string]: unknown }[] = []
   const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
-  const create = async (_: Kind, object: object) => {
+  const create = async (kind: Kind, object: object) => {
+    if (kind.plural === 'selfsubjectrulesreviews') return { ...object, status: { resourceRules: cluster.rules } }
     cluster.questions++
     const { resourceAttributes } = (object as { spec: { resourceAttributes: SinglePermission } }).spec
     const asked = `${resourceAttributes.verb} ${resourceAttributes.resource}`
@@ -222,6 +224,22 @@ describe('checks at the start', () => {
     const before = cluster.questions
     await clock.advance(5_000)
     expect([checks.reasons('office'), cluster.questions - before]).toEqual([[], 1])
+  })
+
+  test('ask by itself only for what no rule allows everywhere', async () => {
+    const { checks, cluster, allowed, served } = aCluster()
+    served.set('addresspools', ['v1alpha1'])
+    cluster.rules = [
+      { verbs: ['*'], apiGroups: ['mooring.dev'], resources: ['holds'] },
+      { verbs: ['get'], apiGroups: ['example.org'], resources: ['widgets'], resourceNames: ['mine'] },
+    ]
+    allowed.clear()
+    await settle()
+    expect([checks.reasons('office'), checks.reasons('toy'), cluster.questions]).toEqual([
+      [],
+      ['may not get widgets.example.org: without it, no widget is seen'],
+      2,
+    ])
   })
 
   test('end when they are stopped, and a caller that waits for them gets the reason', async () => {

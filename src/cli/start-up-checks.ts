@@ -12,6 +12,7 @@ import type { WaitFor } from '../runtime/domain.ts'
 import { Waiters } from '../runtime/waiters.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { nameOfResource, type SinglePermission } from './permissions.ts'
+import { allows, rulesEverywhere } from './rules-everywhere.ts'
 
 export interface StartUpChecksOptions {
   readonly client: Pick<Client, 'create'>
@@ -92,19 +93,27 @@ export class StartUpChecks {
 
   /** Looks again and again until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, kinds, permissions } = this.#options
-    const everything: readonly Question[] = [
-      ...kinds.map(wanted => () => this.#lookForKind(wanted)),
-      ...permissions.map(permission => () => this.#askForPermission(permission)),
-    ]
-    let open = everything
+    const { clock } = this.#options
+    let open: readonly Question[] = []
     while (!signal.aborted) {
-      const { lacks, open: left } = await ask(open)
+      const { lacks, open: left } = await ask(open.length === 0 ? await this.#everything() : open)
       if (signal.aborted) return
       this.#note(lacks)
-      open = left.length === 0 ? everything : left
+      open = left
       await pause(clock, left.length === 0 ? lookAgainMs : askAgainMs, signal)
     }
+  }
+
+  /** Without what is known to be allowed by one answer for all. */
+  async #everything(): Promise<Question[]> {
+    const { client, kinds, permissions } = this.#options
+    const rules = await rulesEverywhere(client)
+    return [
+      ...kinds.map(wanted => () => this.#lookForKind(wanted)),
+      ...permissions
+        .filter(permission => !allows(rules, permission))
+        .map(permission => () => this.#askForPermission(permission)),
+    ]
   }
 
   async #lookForKind({ of, kind, isNeeded, comesWith, definition }: WantedKind): Promise<Lack | undefined> {
