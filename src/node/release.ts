@@ -11,10 +11,13 @@ import { nodeFinalizer } from '../api/names.ts'
 import { readable } from '../controllers/office/kept.ts'
 import { isApiError } from '../kube/api-error.ts'
 import { removeFinalizer } from '../kube/finalizers.ts'
-import { done, type PassResult } from '../runtime/reconciler.ts'
+import { done, type PassResult, requeueAfter } from '../runtime/reconciler.ts'
 import { ipamClaims, pods } from './kinds.ts'
 import { podOfOwnClaim } from './own-claim.ts'
 import { claimOf, type NodeWorld, type Pod, podOf } from './world.ts'
+
+/** For a pod that the API server has and the cache has not: that it goes may be no event. */
+const lookAgainMs = 10_000
 
 /** `key`: of the claim, as namespace/name. */
 export async function releaseClaim(key: string, world: NodeWorld): Promise<PassResult> {
@@ -24,12 +27,12 @@ export async function releaseClaim(key: string, world: NodeWorld): Promise<PassR
   const owner = claim && podOfOwnClaim(claim)
   if (object === undefined || claim === undefined || owner === undefined || claim.node !== node) return done()
   const { namespace, name, uid, resourceVersion } = claim.metadata
-  const pod = await lastSeen(namespace, owner.name, owner.uid, world)
+  const { pod, isFollowed } = await lastSeen(namespace, owner.name, owner.uid, world)
   const record = state.ofPod(owner.uid, claim.interface)
   if ((record?.containerID ?? '') !== '') return done()
   // A pod that ends may be about to get its first sandbox, as long as it had none.
   const isEnding = pod?.isDeleting === true && record?.wasAttached === true
-  if (pod !== undefined && !pod.isCompleted && !isEnding) return done()
+  if (pod !== undefined && !pod.isCompleted && !isEnding) return isFollowed ? done() : requeueAfter(lookAgainMs)
   if (record !== undefined) state.remove(record)
   const ref = { namespace, name }
   try {
@@ -50,11 +53,11 @@ async function lastSeen(
   name: string,
   uid: string,
   { caches, client }: NodeWorld,
-): Promise<Pod | undefined> {
+): Promise<{ readonly pod: Pod | undefined; readonly isFollowed: boolean }> {
   const seen = readable<Pod>(caches.pods.get(`${namespace}/${name}`), podOf)
-  if (seen?.metadata.uid === uid) return seen
+  if (seen?.metadata.uid === uid) return { pod: seen, isFollowed: true }
   const asked = readable<Pod>(await client.get(pods, { namespace, name }), podOf)
-  return asked?.metadata.uid === uid ? asked : undefined
+  return { pod: asked?.metadata.uid === uid ? asked : undefined, isFollowed: false }
 }
 
 /** What no claim of this node stands for (claims of virtual machines, addresses of nodes): it goes when the pod has gone. */
@@ -63,8 +66,8 @@ export async function forgetPod(podUID: string, world: NodeWorld): Promise<PassR
   const records = [...state.values()].filter(one => one.podUID === podUID && one.containerID === '')
   const [first] = records
   if (first === undefined || caches.claims.byIndex('pod', podUID).length > 0) return done()
-  const pod = await lastSeen(first.namespace, first.pod, podUID, world)
-  if (pod !== undefined && !pod.isCompleted) return done()
+  const { pod, isFollowed } = await lastSeen(first.namespace, first.pod, podUID, world)
+  if (pod !== undefined && !pod.isCompleted) return isFollowed ? done() : requeueAfter(lookAgainMs)
   for (const record of records) {
     if (state.ofPod(podUID, record.ifname)?.containerID === '') state.remove(record)
   }

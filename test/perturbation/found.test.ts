@@ -80,6 +80,16 @@ const found: readonly Found[] = [
     scenario: 'S22: a machine that waits for a MAC in use gives up its own once it is stopped',
     plan: { desks: 1, faults: [] },
   },
+  {
+    what: 'a node that was never told of a pod lets go of its claim when the pod has gone',
+    scenario: 'S60: a machine stops and starts on another node with one claim, and pods take turns with one address',
+    plan: {
+      desks: 1,
+      faults: [
+        { point: { at: 'event', actor: 'A', kind: 'pods', nth: 18 }, action: { do: 'drop', relistAfterMs: 60_000 } },
+      ],
+    },
+  },
 ]
 
 test.each(found.map(one => [one.what, one] as const))('%s', async (what, { scenario: name, seed = 0, plan }) => {
