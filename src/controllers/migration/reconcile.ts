@@ -71,8 +71,8 @@ async function observeAll(order: Order, world: MigrationWorld): Promise<Seen> {
 async function planFor(order: Order, seen: Seen, world: MigrationWorld): Promise<Plan | 'outdated'> {
   const plan = decide(seen)
   const { step, memory } = plan
-  const isFinal = step?.kind === 'remove' || step?.kind === 'switch' || memory.done !== seen.memory.done
-  if (!isFinal || isSaid(memory, seen.memory)) return plan
+  const isFinal = step?.kind === 'remove' || step?.kind === 'switch' || !isSaid(memory, seen.memory)
+  if (!isFinal) return plan
   const { kind, object } = order
   const cache = kind === migrationNetworks ? world.caches.migrationNetworks : world.caches.settings
   const live = await refresh(world.client, kind, cache, refOf(object))
@@ -83,7 +83,8 @@ async function planFor(order: Order, seen: Seen, world: MigrationWorld): Promise
 
 /** It was done before, and is still so. */
 const isSaid = ({ done: one }: Memory, { done: other }: Memory): boolean =>
-  one !== undefined && one.hash === other?.hash && one.attachment === other.attachment && one.text === other.text
+  one === other ||
+  (one !== undefined && one.hash === other?.hash && one.attachment === other.attachment && one.text === other.text)
 
 const failures: Readonly<Record<Step['kind'], { readonly reason: string; readonly prefix: string }>> = {
   make: { reason: 'CreateNadError', prefix: 'create nad error ' },
