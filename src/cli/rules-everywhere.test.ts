@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { PolicyRule } from '../apiserver/authz/rule.ts'
 import type { SinglePermission } from './permissions.ts'
-import { allows, type Rule } from './rules-everywhere.ts'
+import { allows } from './rules-everywhere.ts'
 
 const permission: SinglePermission = {
   of: 'office',
@@ -11,10 +12,10 @@ const permission: SinglePermission = {
   without: 'nothing is held',
   isNeeded: true,
 }
-const rule: Rule = { verbs: ['patch'], apiGroups: ['mooring.dev'], resources: ['holds'] }
+const rule: PolicyRule = { verbs: ['patch'], apiGroups: ['mooring.dev'], resources: ['holds'] }
 
 describe('a rule that holds everywhere', () => {
-  test.each<[string, Partial<Rule>, Partial<SinglePermission>, boolean]>([
+  test.each<[string, Partial<PolicyRule>, Partial<SinglePermission>, boolean]>([
     ['names the verb, the group and the resource', {}, {}, true],
     ['names every verb', { verbs: ['*'] }, {}, true],
     ['names every group and resource', { apiGroups: ['*'], resources: ['*'] }, { subresource: 'status' }, true],

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
+import type { PolicyRule } from '../apiserver/authz/rule.ts'
 import { holds, pools } from '../controllers/office/kinds.ts'
 import { ApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import { defineKind, type Kind, type KubeObject } from '../kube/object.ts'
 import { createLog } from '../telemetry/log.ts'
 import type { SinglePermission } from './permissions.ts'
-import type { Rule } from './rules-everywhere.ts'
 import { StartUpChecks } from './start-up-checks.ts'
 
 const patch: SinglePermission = {
@@ -48,7 +48,7 @@ function aCluster() {
     ['buoys', ['v1']],
     ['rafts', ['v1']],
   ])
-  const cluster = { isAway: false, failsFor: '', questions: 0, rules: [] as Rule[] }
+  const cluster = { isAway: false, failsFor: '', questions: 0, rules: [] as PolicyRule[] }
   const lines: { level: string; msg: string; [field: string]: unknown }[] = []
   const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
   const create = async (kind: Kind, object: object) => {
