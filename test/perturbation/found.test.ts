@@ -20,6 +20,8 @@ const eventsLate = (kind: string, nth: number, forMs = 25_000): Fault => ({
   action: { do: 'hold', kinds: [kind], forMs },
 })
 
+const spoilt = 'S37: a migration network with addresses of Mooring changes, a node joins, and a user spoils it'
+
 const found: readonly Found[] = [
   {
     what: 'a desk that begins on an old list serves a claim whose hold it made before, although it releases another first',
@@ -87,6 +89,42 @@ const found: readonly Found[] = [
       desks: 1,
       faults: [
         { point: { at: 'event', actor: 'A', kind: 'pods', nth: 18 }, action: { do: 'drop', relistAfterMs: 60_000 } },
+      ],
+    },
+  },
+  {
+    what: 'a migration desk that stood still does not name to KubeVirt a network that another removed meanwhile',
+    scenario: 'S37: a migration network is set, changed, and taken back',
+    plan: {
+      desks: 2,
+      faults: [
+        { point: { at: 'write', actor: 'A', kind: 'kubevirts', nth: 1 }, action: { do: 'freeze', forMs: 45_000 } },
+      ],
+    },
+  },
+  {
+    what: 'a migration desk without the event that a user spoilt KubeVirt does not say that all is configured',
+    scenario: spoilt,
+    plan: {
+      desks: 2,
+      faults: [
+        {
+          point: { at: 'event', actor: 'A', kind: 'kubevirts', nth: 7 },
+          action: { do: 'drop', relistAfterMs: 60_000 },
+        },
+      ],
+    },
+  },
+  {
+    what: 'an address of a node on a network that is gone rests although its hold changed just then',
+    scenario: spoilt,
+    plan: {
+      desks: 1,
+      faults: [
+        {
+          point: { at: 'write', actor: 'A', kind: 'holds', nth: 7 },
+          action: { do: 'refuse', refusal: { code: 409, forMs: 20_000, scope: 'alike' } },
+        },
       ],
     },
   },

@@ -21,6 +21,7 @@ import { decide, type Memory, type Plan, type Seen, type Step, sufficiencyOf, su
 import {
   type Facts,
   hold,
+  isSaid,
   letGo,
   makeAttachment,
   removeAttachment,
@@ -67,12 +68,10 @@ async function observeAll(order: Order, world: MigrationWorld): Promise<Seen> {
   return { ...seen, made: [...seen.made, ...(await unlabelledOf(seen, world))] }
 }
 
-/** What takes away, or tells KubeVirt to restart, is decided on what the API server has now. */
+/** What takes away, tells KubeVirt to restart, says that it is done or gives it up is decided on what the API server has now. */
 async function planFor(order: Order, seen: Seen, world: MigrationWorld): Promise<Plan | 'outdated'> {
   const plan = decide(seen)
-  const { step, memory } = plan
-  const isFinal = step?.kind === 'remove' || step?.kind === 'switch' || !isSaid(memory, seen.memory)
-  if (!isFinal) return plan
+  if (!isFinal(plan, seen.memory, order)) return plan
   const { kind, object } = order
   const cache = kind === migrationNetworks ? world.caches.migrationNetworks : world.caches.settings
   const live = await refresh(world.client, kind, cache, refOf(object))
@@ -81,8 +80,14 @@ async function planFor(order: Order, seen: Seen, world: MigrationWorld): Promise
   return decide({ ...again, made: [...again.made, ...(await unlabelledOf(again, world))] })
 }
 
+function isFinal({ step, says, memory }: Plan, before: Memory, { object }: Order): boolean {
+  if (step?.kind === 'remove' || step?.kind === 'switch') return true
+  if (!isSameDone(memory, before) || memory.failed !== before.failed) return true
+  return says?.status === 'True' && !isSaid(object, says)
+}
+
 /** It was done before, and is still so. */
-const isSaid = ({ done: one }: Memory, { done: other }: Memory): boolean =>
+const isSameDone = ({ done: one }: Memory, { done: other }: Memory): boolean =>
   one === other ||
   (one !== undefined && one.hash === other?.hash && one.attachment === other.attachment && one.text === other.text)
 

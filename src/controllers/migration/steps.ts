@@ -142,7 +142,8 @@ function conditionsOf(object: KubeObject): readonly Said[] {
   return Array.isArray(status?.conditions) ? status.conditions.filter(isRecord) : []
 }
 
-const isSaid = (object: KubeObject, { type, status, reason, message }: ConditionFact): boolean =>
+/** The object has this condition, word by word. */
+export const isSaid = (object: KubeObject, { type, status, reason, message }: ConditionFact): boolean =>
   conditionsOf(object).some(
     one => one.type === type && one.status === status && one.reason === reason && one.message === message,
   )

@@ -24,7 +24,9 @@ import type { Random } from '../../../runtime/random.ts'
 import { done, type PassResult, requeue } from '../../../runtime/reconciler.ts'
 import { othersAt } from '../../office/disputes.ts'
 import { askHoldsOf } from '../../office/hold/of-claim.ts'
-import { letGo, takeAll } from '../../office/hold/take-all.ts'
+import { restSecondsOf } from '../../office/hold/quarantine.ts'
+import { quarantineHold } from '../../office/hold/steps.ts'
+import { takeAll } from '../../office/hold/take-all.ts'
 import type { Note } from '../../office/journal.ts'
 import { readable } from '../../office/kept.ts'
 import type { Ledger } from '../../office/ledger.ts'
@@ -72,8 +74,8 @@ async function serve(node: KubeObject, world: AddressesWorld): Promise<Served> {
   const isMissing = sources.some(source => missingOf(source, known, world).length > 0)
   // The cache may be older than what another process took for the node.
   const held = isMissing || surplusOf(known).length > 0 ? isHeld(await askHoldsOf(uid, inLedger(world))) : known
-  await letGo(inLedger(world), surplusOf(held))
-  await letGoOfGone(held, world)
+  for (const hold of surplusOf(held)) await rest(hold, world)
+  await restOfGone(held, world)
   let refused: Served | undefined
   for (const source of sources) {
     const asks = asksOf(source, sources, held, world)
@@ -129,13 +131,17 @@ function isServed({ metadata: { name = '', labels = {} } }: KubeObject, { caches
   return nodesToServe([{ name, labels }], { nodeSelector }).length > 0
 }
 
+/** A hold that changed meanwhile is looked at again: nothing but this pass puts it to rest. */
+const rest = (hold: Hold, world: AddressesWorld) =>
+  quarantineHold(inLedger(world), hold, restSecondsOf(hold, inLedger(world)))
+
 /** As the API server answers: what a cache does not know may be there. */
-async function letGoOfGone(held: readonly Hold[], world: AddressesWorld): Promise<void> {
+async function restOfGone(held: readonly Hold[], world: AddressesWorld): Promise<void> {
   const { client, caches } = world
   for (const hold of held) {
     const { namespace, name } = hold.pool
     if (hold.pool.kind !== attachmentKind || caches.made.get(`${namespace}/${name}`) !== undefined) continue
-    if ((await client.get(attachments, { namespace, name })) === undefined) await letGo(inLedger(world), [hold])
+    if ((await client.get(attachments, { namespace, name })) === undefined) await rest(hold, world)
   }
 }
 
