@@ -3,7 +3,8 @@
 
 export class Sentences {
   #passed = 0
-  #failed = 0
+  /** What turned out wrong, in the order in which it was told. */
+  readonly failures: string[] = []
   readonly #write: (line: string) => void
 
   constructor(write: (line: string) => void) {
@@ -11,7 +12,13 @@ export class Sentences {
   }
 
   get failed(): number {
-    return this.#failed
+    return this.failures.length
+  }
+
+  /** Of the other one counts what it found, as if this one had found it. */
+  add(other: Sentences): void {
+    this.#passed += other.#passed
+    this.failures.push(...other.failures)
   }
 
   /** A chapter that does not run to its end is one failure. */
@@ -20,7 +27,7 @@ export class Sentences {
     try {
       await tell()
     } catch (error) {
-      this.#failed++
+      this.failures.push(title)
       this.#write(`  FAILED  this chapter ends here: ${reason(error)}`)
     }
   }
@@ -32,13 +39,13 @@ export class Sentences {
       this.#passed++
       this.#write(`  ok      ${sentence} (${((performance.now() - started) / 1000).toFixed(1)} s)`)
     } catch (error) {
-      this.#failed++
+      this.failures.push(sentence)
       this.#write(`  FAILED  ${sentence}\n${indented(reason(error))}`)
     }
   }
 
   closingLine(): string {
-    return `${this.#passed} passed, ${this.#failed} failed`
+    return `${this.#passed} passed, ${this.failed} failed`
   }
 }
 

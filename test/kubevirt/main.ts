@@ -11,6 +11,7 @@ import { type KubeVirtVersion, kubevirtBinary, kubevirtVersions } from '../../sc
 import { Processes } from '../capi/processes.ts'
 import { Sentences } from '../capi/sentences.ts'
 import type { Client } from '../conformance/client.ts'
+import { retry, secondTry } from '../second-try.ts'
 import { checkDeletion } from './deletion.ts'
 import { checkEviction } from './eviction.ts'
 import { checkImports } from './imports.ts'
@@ -79,16 +80,22 @@ async function main(): Promise<number> {
   const sentences = new Sentences(line => console.log(line))
   const end = () => void processes.stop().finally(() => process.exit(1))
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, end)
-  const tell = async (version: KubeVirtVersion, server: ServerKind): Promise<void> => {
+  const tell = async (version: KubeVirtVersion, server: ServerKind, attempt = 1): Promise<void> => {
+    const told = new Sentences(line => console.log(line))
     const place = `KubeVirt ${version} on ${server === 'cluster' ? 'kube-apiserver' : 'the embedded server'}`
-    await sentences.chapter(place, async () => {
-      const world = await startWorld({ name: `${server}-${version}`, dir, version, server }, processes)
+    await told.chapter(place, async () => {
+      const world = await startWorld({ name: `${server}-${version}-${attempt}`, dir, version, server }, processes)
       for (const name of only) {
         const [title, check] = chapters[name] ?? ['', async () => {}]
-        await sentences.chapter(`${place}: ${title}`, () => check(sentences, world.client))
+        await told.chapter(`${place}: ${title}`, () => check(told, world.client))
       }
     })
     await processes.stop()
+    if (told.failed === 0 || attempt > retry) return sentences.add(told)
+    const failedBefore = sentences.failed
+    await tell(version, server, attempt + 1)
+    if (sentences.failed > failedBefore) return
+    for (const failure of told.failures) console.log(`${secondTry}${place}: ${failure}`)
   }
   try {
     for (const version of versions) for (const server of servers) await tell(version, server)

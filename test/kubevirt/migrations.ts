@@ -20,14 +20,16 @@ export async function createMigration(
   )
 }
 
-interface Phased {
-  readonly phase?: string
+/** A migration that was just asked for has no status at all. */
+function phaseOf(status: unknown): string {
+  const { phase = 'without a phase' } = (status ?? {}) as { readonly phase?: string }
+  return phase
 }
 
 export async function untilMigration(site: Site, name: string, expected: 'Succeeded' | 'Failed'): Promise<void> {
   await until(`the migration ${name} is ${expected}`, async () => {
     const { body } = await site.client.get(`${kubevirt(site)}/virtualmachineinstancemigrations/${name}`)
-    const { phase = 'not there' } = (body.status ?? {}) as Phased
+    const phase = phaseOf(body.status)
     return phase === expected ? undefined : phase
   })
 }
@@ -36,7 +38,7 @@ export async function untilMigration(site: Site, name: string, expected: 'Succee
 export async function untilMigrated(site: Site, vm: string): Promise<void> {
   await until(`every migration of ${vm} succeeded`, async () => {
     const { items } = must(await site.client.get(`${kubevirt(site)}/virtualmachineinstancemigrations`))
-    const phases = items.filter(({ spec }) => spec.vmiName === vm).map(({ status }) => (status as Phased).phase)
+    const phases = items.filter(({ spec }) => spec.vmiName === vm).map(({ status }) => phaseOf(status))
     return phases.length > 0 && phases.every(phase => phase === 'Succeeded') ? undefined : phases.join(', ')
   })
 }
