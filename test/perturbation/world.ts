@@ -47,8 +47,8 @@ const birthMs = 500
 const quietTurns = 6
 /** More than a storm takes. */
 const turnsMax = 5_000
-/** Lines; a scenario with its fault takes some hundreds. */
-const historyMax = 2_000
+/** Lines; a scenario with its fault takes some hundreds, and two thousand where two desks see different things and correct each other. */
+const historyMax = 5_000
 
 /** A desk goes in circles. */
 export class Restless extends Error {
