@@ -48,7 +48,11 @@ interface VM extends KubeObject {
 }
 
 interface VMI extends KubeObject {
-  readonly status?: { readonly phase?: string; readonly nodeName?: string }
+  readonly status?: {
+    readonly phase?: string
+    readonly nodeName?: string
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]
+  }
 }
 
 interface VMIM extends KubeObject {
@@ -241,6 +245,14 @@ async function migrate(client: Client, found: Found): Promise<Done> {
     throw refused(
       `${name} does not run yet: its phase is ${instance.status?.phase ?? 'not known'}`,
       'Wait until it runs.',
+    )
+  }
+  const ready = instance.status.conditions?.find(({ type }) => type === 'Ready')
+  if (ready !== undefined && ready.status !== 'True') {
+    const why = ready.message ? `: ${ready.message}` : ''
+    throw refused(
+      `${name} runs and is not ready${why}`,
+      'Wait until it is, or create a VirtualMachineInstanceMigration.',
     )
   }
   const made = await client.create(vmims, {

@@ -35,10 +35,15 @@ const witness = (value: string) => ({ labels: { 'node-role.harvesterhci.io/witne
 
 const aClusterNetwork = (name = cn) => orThrow(parseClusterNetwork({ metadata: { name } }))
 
-const aVlanConfig = (nodes: unknown, name = 'vc') =>
+const aVlanConfig = (nodes: unknown, name = 'vc', mtu = 0, clusterNetwork = cn) =>
   orThrow(
     parseVlanConfig({
-      metadata: { name, labels, annotations: { 'network.harvesterhci.io/matched-nodes': JSON.stringify(nodes) } },
+      metadata: {
+        name,
+        labels: { 'network.harvesterhci.io/clusternetwork': clusterNetwork },
+        annotations: { 'network.harvesterhci.io/matched-nodes': JSON.stringify(nodes) },
+      },
+      spec: { clusterNetwork, uplink: { linkAttributes: { mtu } } },
     }),
   )
 
@@ -155,6 +160,34 @@ describe('the cluster network', () => {
   test.each<[string, object, Partial<ClusterFacts>]>([
     ['of one VlanConfig without nodes and one with all', {}, { vlanConfigs: [aVlanConfig([]), aVlanConfig(names)] }],
     ['of two VlanConfigs with some each', {}, { vlanConfigs: [aVlanConfig(['n1']), aVlanConfig(['n2', 'n3'])] }],
+    [
+      'of two VlanConfigs that overlap on a node, which Harvester refuses before',
+      {},
+      { vlanConfigs: [aVlanConfig(['n1', 'n2']), aVlanConfig(['n2', 'n3'], 'other')] },
+    ],
+    [
+      'of VlanConfigs with different MTUs, which Harvester refuses before',
+      {},
+      { vlanConfigs: [aVlanConfig(['n1'], 'vc', 1500), aVlanConfig(['n2', 'n3'], 'other', 9000)] },
+    ],
+    [
+      'whose annotation of an MTU says nonsense, which the network controller of Harvester answers for',
+      {},
+      {
+        clusterNetworks: [
+          orThrow(
+            parseClusterNetwork({
+              metadata: { name: cn, annotations: { 'network.harvesterhci.io/uplink-mtu': '575 or so' } },
+            }),
+          ),
+        ],
+      },
+    ],
+    [
+      'of management, whatever a VlanConfig of a user says of it',
+      { clusterNetwork: 'mgmt' },
+      { vlanConfigs: [aVlanConfig(['n1'], 'vc', 0, 'mgmt')], vlanStatuses: [aVlanStatus('n1', 'False')] },
+    ],
     ['without a witness', {}, { nodes: [...whole.nodes, aNode('w', witness('true'))] }],
     ['of management, which every node has', { clusterNetwork: 'mgmt' }, { vlanConfigs: [], vlanStatuses: [] }],
   ])('%s is accepted', (_, value, facts) => expect(messages(check(value, facts))).toEqual([]))

@@ -121,6 +121,25 @@ describe('mooring vm', () => {
     expect(await run(ground, 'start', 'ns/off')).toEqual(['2: "ns/off" is not the name of a virtual machine'])
   })
 
+  test('moves no machine that is not there, does not run, runs not yet, or is not ready', async () => {
+    const ground = await aGround()
+    await ground.client.create(machines, aMachine('web'))
+    await aStoppedMachine(ground, 'off', { runStrategy: 'Halted' })
+    await ground.eventually(async () => expect((await ground.instance('web'))?.status?.phase).toBe('Running'))
+    await ground.stop()
+    const say = (status: object) => ground.client.mergePatch(instances, { namespace: home, name: 'web' }, { status })
+    const ready = (status: string) => ({ conditions: [{ type: 'Ready', status, message: 'the probe fails' }] })
+    expect(await run(ground, 'migrate', 'none')).toEqual(['5: there is no virtual machine none in namespace default'])
+    expect(await run(ground, 'migrate', 'off')).toEqual(['5: off does not run'])
+    await say({ phase: 'Pending' })
+    expect(await run(ground, 'migrate', 'web')).toEqual(['5: web does not run yet: its phase is Pending'])
+    for (const status of ['False', 'Unknown']) {
+      await say({ phase: 'Running', ...ready(status) })
+      expect(await run(ground, 'migrate', 'web')).toEqual(['5: web runs and is not ready: the probe fails'])
+    }
+    expect((await ground.client.list(migrations, { namespace: home })).items).toEqual([])
+  })
+
   test('stops waiting after five minutes, and says what is not so', async () => {
     const ground = await aGround()
     await aStoppedMachine(ground, 'web', { runStrategy: 'Halted' })
