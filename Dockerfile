@@ -1,12 +1,12 @@
 # The image, for those who have a container builder. `npm run image` makes one without.
 #
-# A tag can be moved to other bytes. Give each base image with its digest, as in
+# A tag can be moved to other bytes, a digest cannot: it is what counts, the tag is for people. Both of a newer one are given as in
 #   --build-arg BUILD_IMAGE=node:22-bookworm-slim@sha256:...
-# docs/explanation/supply-chain.md says how to find it.
+# docs/explanation/supply-chain.md says how to renew them.
 
-ARG BUILD_IMAGE=node:22-bookworm-slim
-ARG GO_IMAGE=golang:1.26-bookworm
-ARG RUN_IMAGE=gcr.io/distroless/nodejs22-debian12:nonroot
+ARG BUILD_IMAGE=node:22-bookworm-slim@sha256:43ac6c60b8f89723f746e8a92ce91abd5017e627ce1ddfe4238355d3a30b772c
+ARG GO_IMAGE=golang:1.26-bookworm@sha256:a688600ca24f8a4d3ca77f95b0dd40704a9fc787c826660eb7ba0b641b8b175d
+ARG RUN_IMAGE=gcr.io/distroless/nodejs22-debian12:nonroot@sha256:13593b7570658e8477de39e2f4a1dd25db2f836d68a0ba771251572d23bb4f8e
 
 FROM ${BUILD_IMAGE} AS build
 WORKDIR /src
