@@ -93,6 +93,25 @@ const found: readonly Found[] = [
     },
   },
   {
+    what: 'a claim that looks at an address just before it is free, and sleeps just after, is woken',
+    scenario: 'S21: two machines ask for one address',
+    plan: { desks: 1, faults: [] },
+  },
+  {
+    what: 'a pod whose machine was orphaned is not told late of an address that another machine has by then',
+    scenario: 'S36: a machine is deleted with the orphan policy while it runs, and another waits for its addresses',
+    plan: {
+      desks: 1,
+      patienceMs: 3_000,
+      faults: [
+        {
+          point: { at: 'write', actor: 'A', kind: 'pods/status', nth: 1 },
+          action: { do: 'delay', what: 'request', forMs: 45_000 },
+        },
+      ],
+    },
+  },
+  {
     what: 'a migration desk that stood still does not name to KubeVirt a network that another removed meanwhile',
     scenario: 'S37: a migration network is set, changed, and taken back',
     plan: {

@@ -66,6 +66,53 @@ function aPool({ isShared = (): boolean => false } = {}) {
 
 const beside = 'Pool.example/lab/beside'
 
+describe('of a claim whose pass ends asleep, while it ran', () => {
+  const one: Need = { kind: 'one', pool, block: freed('10.0.0.1').block }
+  const mac: Need = { kind: 'mac', pool, mac: orThrow(parseMAC('02:00:00:00:00:01')) }
+  const quota: Need = { kind: 'quota', pool }
+
+  test.each<[string, Need, (line: ReturnType<typeof aPool>) => void]>([
+    ['an address was freed', any, ({ release }) => release()],
+    ['the address that it waits for was freed', one, ({ release }) => release('10.0.0.1')],
+    ['the MAC that it waits for was freed', mac, ({ waiting }) => waiting.macFreed('main', mac.mac)],
+    ['its namespace gave one back', quota, ({ release }) => release('10.0.0.9')],
+    ['the pool changed', change, ({ waiting }) => waiting.poolChanged(pool)],
+    ['the namespace changed', any, ({ waiting }) => waiting.namespaceChanged('lab')],
+  ])('%s: it is woken', async (_, need, happens) => {
+    const line = aPool()
+    const claim = aClaim(1, need)
+    await line.sleep(claim)
+    line.waiting.poolChanged(pool)
+    expect(line.take()).toEqual([claim.key])
+    await line.run(claim, async () => {
+      happens(line)
+      return { next: done(), waits: claim.waits }
+    })
+    expect(line.take()).toEqual([claim.key])
+  })
+
+  test('something else was freed: it sleeps on', async () => {
+    const line = aPool()
+    const claim = aClaim(1, one)
+    await line.run(claim, async () => {
+      line.release('10.0.0.2')
+      return { next: done(), waits: claim.waits }
+    })
+    expect(line.take()).toEqual([])
+  })
+
+  test('one address was freed, and an older claim was woken for it: it sleeps on', async () => {
+    const line = aPool()
+    const [older, younger] = [aClaim(1), aClaim(2)]
+    await line.sleep(older)
+    await line.run(younger, async () => {
+      line.release()
+      return { next: done(), waits: younger.waits }
+    })
+    expect(line.take()).toEqual([older.key])
+  })
+})
+
 describe('of the claims that wait for any address', () => {
   test('as many are woken as were freed, oldest first', async () => {
     const { sleep, release, take } = aPool()

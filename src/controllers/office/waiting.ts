@@ -9,8 +9,8 @@
 //
 // A claim is in the line exactly while its last pass said that it waits: `during` runs every pass, and is the one place where
 // claims enter and leave. A claim that is woken counts as awake until its pass has decided; one that then takes nothing,
-// because it is gone, paused, wants something else or failed, passes the wake on. No claim sleeps while there is something
-// for it. Of several needs all must be met: a claim for which another pool has nothing is passed over, and holds up none
+// because it is gone, paused, wants something else or failed, passes the wake on. What happens while a pass runs may be news to
+// it: where the pass ends asleep, it happens once more. No claim sleeps while there is something for it. Of several needs all must be met: a claim for which another pool has nothing is passed over, and holds up none
 // behind it. Pools of one space may offer the same addresses: then their claims are one line, and the oldest of all is served.
 
 import type { Identity } from '../../api/object.ts'
@@ -83,6 +83,13 @@ interface Awake {
   hasBegun: boolean
 }
 
+/** What wakes sleepers. */
+interface Happening {
+  readonly what: 'freed' | 'changed'
+  readonly concerns: (sleeper: Sleeper) => boolean
+  readonly happen: () => void
+}
+
 /** Those that wait for a pool. For any address of it: see `#any`. */
 interface Sleepers {
   readonly one: Wanted<Sleeper>
@@ -102,6 +109,8 @@ export class Waiting {
   readonly #inVain = new Set<string>()
   /** Those awake of each pool that were woken for any address. */
   readonly #awakeForAny = new Map<string, number>()
+  /** Of each pass that runs: what has happened since it began. */
+  readonly #sinceBegun = new Set<Happening[]>()
 
   constructor(options: WaitingOptions) {
     this.#options = options
@@ -121,12 +130,16 @@ export class Waiting {
         const key = `${desk} ${claim}`
         const awake = this.#awake.get(key)
         if (awake !== undefined) awake.hasBegun = true
+        const since: Happening[] = []
+        this.#sinceBegun.add(since)
         let result: ClaimPass | undefined
         try {
           result = await pass()
           return result.next
         } finally {
+          this.#sinceBegun.delete(since)
           this.#follow(key, result, waits => ({ ...waits, key, desk, wake: () => wake(claim) }))
+          this.#repeat(since, key)
         }
       },
     }
@@ -142,28 +155,51 @@ export class Waiting {
 
   freed({ space, block, pool, namespace }: Freed): void {
     const pools = [...this.#options.poolsOf(space)]
-    this.#inVain.clear()
-    this.#wakeForAny(pools)
-    for (const other of pools) {
-      this.#wakeAll(this.#pools.get(other)?.one.helpedBy(block) ?? [])
-    }
-    this.#wakeForQuota(pool, namespace)
+    this.#happens('freed', ofPools(pools), () => {
+      this.#inVain.clear()
+      this.#wakeForAny(pools)
+      for (const other of pools) {
+        this.#wakeAll(this.#pools.get(other)?.one.helpedBy(block) ?? [])
+      }
+      this.#wakeForQuota(pool, namespace)
+    })
   }
 
   macFreed(space: string, mac: MACText): void {
-    for (const pool of this.#options.poolsOf(space)) {
-      this.#wakeAll(this.#pools.get(pool)?.one.helpedByMAC(mac) ?? [])
-    }
+    const pools = [...this.#options.poolsOf(space)]
+    this.#happens('freed', ofPools(pools), () => {
+      for (const pool of pools) this.#wakeAll(this.#pools.get(pool)?.one.helpedByMAC(mac) ?? [])
+    })
   }
 
   poolChanged(pool: string): void {
-    const { one, quota, change } = this.#pools.get(pool) ?? emptySleepers()
-    const lines = [...quota.values()].flatMap(tenants => [...tenants.values()].flatMap(line => line.sleepers))
-    this.#wakeAll([...(this.#any.get(pool)?.sleepers ?? []), ...one.all(), ...lines, ...change])
+    this.#happens('changed', ofPools([pool]), () => {
+      const { one, quota, change } = this.#pools.get(pool) ?? emptySleepers()
+      const lines = [...quota.values()].flatMap(tenants => [...tenants.values()].flatMap(line => line.sleepers))
+      this.#wakeAll([...(this.#any.get(pool)?.sleepers ?? []), ...one.all(), ...lines, ...change])
+    })
   }
 
   namespaceChanged(namespace: string): void {
-    this.#wakeAll([...this.#asleep.values()].filter(sleeper => sleeper.namespace === namespace))
+    const isThere = (sleeper: Sleeper): boolean => sleeper.namespace === namespace
+    this.#happens('changed', isThere, () => this.#wakeAll([...this.#asleep.values()].filter(isThere)))
+  }
+
+  #happens(what: Happening['what'], concerns: Happening['concerns'], happen: () => void): void {
+    happen()
+    for (const since of this.#sinceBegun) since.push({ what, concerns, happen })
+  }
+
+  /** The claim has gone to sleep on what it saw before. To one that takes any address, all that were freed are one piece of news. */
+  #repeat(since: readonly Happening[], key: string): void {
+    let isTold = false
+    for (const { what, concerns, happen } of since) {
+      const sleeper = this.#asleep.get(key)
+      if (sleeper === undefined) return
+      if (!concerns(sleeper) || (what === 'freed' && isTold)) continue
+      happen()
+      isTold ||= what === 'freed' && sleeper.needs.every(({ kind }) => kind === 'any')
+    }
   }
 
   #sleep(sleeper: Sleeper): void {
@@ -321,6 +357,11 @@ export class Waiting {
     if (one.isEmpty && quota.size + change.size === 0) this.#pools.delete(need.pool)
   }
 }
+
+const ofPools =
+  (pools: readonly string[]) =>
+  ({ needs }: Sleeper): boolean =>
+    needs.some(({ pool }) => pools.includes(pool))
 
 const emptySleepers = (): Sleepers => ({ one: new Wanted(), quota: new Map(), change: new Set() })
 
