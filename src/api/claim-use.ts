@@ -36,11 +36,12 @@ export const userOf = ({ instance, metadata }: Pick<LauncherPod, 'metadata' | 'i
  */
 export function mayUse(
   claim: Pick<IPAMClaim, 'metadata'>,
-  pod: Pick<LauncherPod, 'metadata' | 'instance' | 'domain'>,
+  pod: Pick<LauncherPod, 'metadata' | 'instance' | 'domain' | 'endedClaims'>,
   vmi: Pick<VirtualMachineInstance, 'metadata'> | undefined,
   user?: string,
 ): MayUse {
   if (pod.metadata.namespace !== claim.metadata.namespace) return 'no'
+  if (pod.endedClaims.includes(claim.metadata.uid)) return 'no'
   const { ownerReferences } = claim.metadata
   const ofPods = ownerReferences.filter(isPod)
   if (ofPods.length > 0) return ofPods.some(({ uid }) => uid === pod.metadata.uid) ? 'yes' : 'no'

@@ -4,6 +4,7 @@ import type { Malformed } from '../ip/malformed.ts'
 import {
   defaultNetworkAnnotation,
   domainAnnotation,
+  endedClaimsAnnotation,
   migrationJobLabel,
   networkStatusAnnotation,
   networksAnnotation,
@@ -30,6 +31,8 @@ export interface LauncherPod {
   readonly primaryClaim: string | undefined
   /** What it asks for in the place of the pod network, as it stands there. */
   readonly defaultNetwork: string | undefined
+  /** Uids of claims that ended, and that it is given nothing of. */
+  readonly endedClaims: readonly string[]
   readonly nodeName: string
   readonly isOnHostNetwork: boolean
   /** Succeeded or Failed: it never runs again. */
@@ -60,6 +63,7 @@ export function parseLauncherPod(object: unknown, readMetadata = metadataOf): Pa
     networkStatus: ownText(annotations, networkStatusAnnotation),
     primaryClaim: ownText(annotations, primaryClaimAnnotation),
     defaultNetwork: ownText(annotations, defaultNetworkAnnotation),
+    endedClaims: listOf(ownText(annotations, endedClaimsAnnotation)),
     nodeName: shared(textOf(spec, 'nodeName') ?? ''),
     isOnHostNetwork: flagOf(spec, 'hostNetwork'),
     isCompleted: phase === 'Succeeded' || phase === 'Failed',
@@ -69,3 +73,9 @@ export function parseLauncherPod(object: unknown, readMetadata = metadataOf): Pa
   }
   return faults.length > 0 ? malformedBy(faults) : pod
 }
+
+/** Nearly every pod has none. */
+const none: readonly string[] = []
+
+const listOf = (text: string | undefined): readonly string[] =>
+  text === undefined || text === '' ? none : text.split(',')

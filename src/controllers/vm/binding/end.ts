@@ -10,7 +10,7 @@ import { isOfAddress } from '../../office/hold/steps.ts'
 import { readable } from '../../office/kept.ts'
 import { type Asked, askMachine } from '../claims/ask.ts'
 import { mayUse, shows, vmNameOf } from '../claims/belonging.ts'
-import { mayEnd } from '../claims/end.ts'
+import { mayEnd, podsToMark } from '../claims/end.ts'
 import { pods as podKind } from '../kinds.ts'
 import { podOf, vmiOf, vmOf } from '../parsed.ts'
 import { claimNamesOf } from '../pods/annotation.ts'
@@ -18,14 +18,22 @@ import type { VMWorld } from '../world.ts'
 
 type World = Pick<VMWorld, 'client' | 'caches' | 'networks' | 'launchersOf'>
 
-export async function askEnd(claim: IPAMClaim, world: World): Promise<boolean> {
+export interface End {
+  /** Pods that are to be marked before: they are given nothing of the claim from then on. */
+  readonly toMark: readonly LauncherPod[]
+}
+
+/** Undefined while it may not end. */
+export async function askEnd(claim: IPAMClaim, world: World): Promise<End | undefined> {
+  const { networks } = world
   const { namespace } = claim.metadata
   const name = vmNameOf(claim)
-  if (name === undefined) return !(await isUsed(claim, namespace, world))
+  if (name === undefined) return (await isUsed(claim, namespace, world)) ? undefined : { toMark: [] }
   // What the caches show of it keeps the claim; when that goes, they hear of it, and the claim is looked at again.
-  if (!mayEnd({ claim, ...knownMachine(world, namespace, name), networks: world.networks })) return false
+  if (!mayEnd({ claim, ...knownMachine(world, namespace, name), networks })) return undefined
   const asked = await askMachine(world, namespace, name)
-  return asked !== undefined && mayEnd({ claim, ...asked, networks: world.networks })
+  if (asked === undefined || !mayEnd({ claim, ...asked, networks })) return undefined
+  return { toMark: podsToMark({ claim, ...asked }) }
 }
 
 function knownMachine({ caches }: World, namespace: string, name: string): Asked {

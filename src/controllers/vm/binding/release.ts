@@ -1,7 +1,7 @@
 // ipamclaim.binding, the way out - everything that a claim has goes to rest before the claim does, and not while a pod of its
 // machine may still use it.
 //
-// Writes:  T10 for every hold, then T11. A pass that is cut between two of them is done again from the beginning; a hold that
+// Writes:  a mark on pods that may be told of what the claim has by a write that is on its way; T10 for every hold, then T11. A pass that is cut between two of them is done again from the beginning; a hold that
 //          is missed is a stray, and is put to rest by the office.
 
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
@@ -16,7 +16,7 @@ import type { VMWorld } from '../world.ts'
 import { chosenOf, macProofOf, proofOf } from './choice.ts'
 import { askEnd } from './end.ts'
 import type { Seen } from './observe.ts'
-import { freeOfNode, unguard } from './steps.ts'
+import { freeOfNode, markEnded, unguard } from './steps.ts'
 
 /** Pods of no virtual machine are not followed, nor are nodes. */
 const lookAgainMs = 10_000
@@ -35,7 +35,9 @@ export async function freeFromLostNode(claim: IPAMClaim, world: VMWorld): Promis
 /** A claim that may not go yet is looked at again when a pod or the machine changes. */
 export async function releaseClaim(seen: Seen, world: VMWorld): Promise<PassResult> {
   const { claim, source } = seen
-  if (!(await askEnd(claim, world))) return vmNameOf(claim) === undefined ? requeueAfter(lookAgainMs) : done()
+  const end = await askEnd(claim, world)
+  if (end === undefined) return vmNameOf(claim) === undefined ? requeueAfter(lookAgainMs) : done()
+  for (const pod of end.toMark) await markEnded(world, pod, claim)
   for (const hold of await holdsToRest(seen, world)) {
     if (hold.state === 'held') await quarantineHold(world, hold, restSecondsOf(hold, world))
   }

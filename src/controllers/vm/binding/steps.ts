@@ -4,11 +4,12 @@
 
 import type { Condition } from '../../../api/condition.ts'
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
-import { gaveBackAnnotation, nodeFinalizer, persistentIPFinalizer } from '../../../api/names.ts'
+import type { LauncherPod } from '../../../api/launcher-pod.ts'
+import { endedClaimsAnnotation, gaveBackAnnotation, nodeFinalizer, persistentIPFinalizer } from '../../../api/names.ts'
 import { withFinalizer, withoutFinalizer } from '../../../kube/finalizers.ts'
 import type { KubeObject } from '../../../kube/object.ts'
 import { patchSeen } from '../../../kube/patch-seen.ts'
-import { ipamClaims } from '../kinds.ts'
+import { ipamClaims, pods } from '../kinds.ts'
 import type { VMWorld } from '../world.ts'
 
 type World = Pick<VMWorld, 'client' | 'caches'>
@@ -47,6 +48,16 @@ export async function markGivesBack(world: World, claim: IPAMClaim): Promise<Kub
 /** The node that kept it is gone. */
 export function freeOfNode(world: World, claim: IPAMClaim): Promise<KubeObject> {
   return patchClaim(world, claim, { metadata: { finalizers: withoutFinalizer(claim, nodeFinalizer) } })
+}
+
+/** More than one pod sees of claims that come and go under the names of its own. */
+const endedMax = 16
+
+/** A write that was decided before, to tell the pod of the claim's addresses, is refused from now on; none is decided after. */
+export async function markEnded({ client, caches }: World, pod: LauncherPod, { metadata }: IPAMClaim): Promise<void> {
+  const ended = [...pod.endedClaims, metadata.uid].slice(-endedMax).join(',')
+  const patch = { metadata: { annotations: { [endedClaimsAnnotation]: ended } } }
+  await patchSeen(client, pods, caches.pods, pod, patch, 'status')
 }
 
 /** T11: the claim may go. */

@@ -30,12 +30,12 @@ export interface EndSeen {
   readonly networks: Pick<NetworksView, 'attachment' | 'primaryOf'>
 }
 
-export function mayEnd({ claim, pods, networks, ...seen }: EndSeen): boolean {
+export function mayEnd(seen: EndSeen): boolean {
+  const { claim, pods, networks } = seen
   const vm = seen.vm !== undefined && isIts(claim, seen.vm) ? seen.vm : undefined
   const vmi = seen.vmi !== undefined && isInstanceOf(claim, seen.vmi) ? seen.vmi : undefined
-  const stranger = vmi === undefined ? seen.vmi?.metadata.uid : undefined
-  const isOthers = (pod: LauncherPod) => stranger !== undefined && pod.instance === stranger && !shows(pod, claim)
-  const running = pods.filter(pod => !pod.isCompleted && !isOthers(pod))
+  const others = podsOfAnother(seen)
+  const running = pods.filter(pod => !pod.isCompleted && !others.includes(pod))
   const wants = (machine: VirtualMachine | VirtualMachineInstance | undefined): boolean =>
     machine !== undefined &&
     wantedBy(machine, claim.metadata.namespace, networks).some(one => isFor(claim, machine.metadata.name, one))
@@ -46,6 +46,21 @@ export function mayEnd({ claim, pods, networks, ...seen }: EndSeen): boolean {
   if (isVMIs && vmi !== undefined) return vm === undefined && vmi.isDeleting && vmi.activePods.length === 0
   return vm === undefined || vm.isDeleting
 }
+
+type PodsSeen = Pick<EndSeen, 'claim' | 'vmi' | 'pods'>
+
+/** Pods that can run of an instance of the same name that is not the claim's, or not any more, and that show nothing of the claim. */
+function podsOfAnother({ claim, vmi, pods }: PodsSeen): readonly LauncherPod[] {
+  if (vmi === undefined || isInstanceOf(claim, vmi)) return []
+  return pods.filter(pod => !pod.isCompleted && pod.instance === vmi.metadata.uid && !shows(pod, claim))
+}
+
+/**
+ * Those of them that name the claim. Its instance may have been the claim's until a moment ago, and a write that tells the pod of the
+ * claim's addresses may be on its way: before the claim ends, each of them is marked, which no such write outlasts.
+ */
+export const podsToMark = (seen: PodsSeen): readonly LauncherPod[] =>
+  podsOfAnother(seen).filter(pod => mayUse(pod, seen.claim) && !pod.endedClaims.includes(seen.claim.metadata.uid))
 
 const isIts = (claim: IPAMClaim, machine: VirtualMachine | VirtualMachineInstance): boolean =>
   isOwnedBy(claim, machine) || isLeftFor(claim, machine.metadata.name)
