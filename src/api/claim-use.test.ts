@@ -11,7 +11,12 @@ const owner = (kind: string, uid: string, controller = true) => ({
   ...{ apiVersion: 'kubevirt.io/v1', kind, name: 'a', uid, controller },
 })
 const aClaim = (...ownerReferences: object[]) =>
-  orThrow(parseIPAMClaim({ metadata: { name: 'a.net', namespace: 'ns', ownerReferences }, spec: { network: 'blue' } }))
+  orThrow(
+    parseIPAMClaim({
+      metadata: { name: 'a.net', namespace: 'ns', uid: 'claim-1', ownerReferences },
+      spec: { network: 'blue' },
+    }),
+  )
 const aPod = (instance: string, namespace = 'ns') =>
   orThrow(
     parseLauncherPod({
@@ -41,6 +46,16 @@ test.each<[string, Parameters<typeof mayUse>, string]>([
   ],
   ['of another machine may not', [ofVM, aPod('vmi-2'), anInstance('vmi-2', 'vm-2')], 'no'],
   ['of a machine that was made again under its name may not', [ofVM, aPod('vmi-3'), anInstance('vmi-3', 'vm-3')], 'no'],
+  [
+    'of its machine may not, once it says that the claim ended',
+    [ofVM, { ...aPod('vmi-1'), endedClaims: ['claim-0', 'claim-1'] }, anInstance('vmi-1', 'vm-1')],
+    'no',
+  ],
+  [
+    'of its machine may, where it says that another claim ended',
+    [ofVM, { ...aPod('vmi-1'), endedClaims: ['claim-0'] }, anInstance('vmi-1', 'vm-1')],
+    'yes',
+  ],
   ['of another namespace may not', [ofVM, aPod('vmi-1', 'elsewhere'), anInstance('vmi-1', 'vm-1')], 'no'],
   ['of no instance may not', [ofVM, { ...aPod('vmi-1'), instance: undefined }, anInstance('vmi-1', 'vm-1')], 'no'],
   ['whose instance is not in view is not decided about', [ofVM, aPod('vmi-1'), undefined], 'not known yet'],

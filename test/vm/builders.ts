@@ -133,13 +133,15 @@ export interface PodParts {
   readonly podNetworks?: string
   /** As Multus writes it. */
   readonly networkStatus?: string
+  /** Uids, by commas. */
+  readonly endedClaims?: string
   readonly phase?: string
   readonly node?: string
 }
 
 export function aPodObject(parts: PodParts = {}): KubeObject {
   const { name = 'virt-launcher-vm1-x', namespace = home, domain = 'vm1', instance = 'vmi-1' } = parts
-  const { networks, primaryClaim, podNetworks, networkStatus, phase = 'Running', node } = parts
+  const { networks, primaryClaim, podNetworks, networkStatus, endedClaims, phase = 'Running', node } = parts
   const object = {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -154,6 +156,7 @@ export function aPodObject(parts: PodParts = {}): KubeObject {
         }),
         ...(podNetworks !== undefined && { 'k8s.ovn.org/pod-networks': podNetworks }),
         ...(networkStatus !== undefined && { 'k8s.v1.cni.cncf.io/network-status': networkStatus }),
+        ...(endedClaims !== undefined && { 'mooring.dev/ended-claims': endedClaims }),
         ...(primaryClaim !== undefined && { 'k8s.ovn.org/primary-udn-ipamclaim': primaryClaim }),
       },
       ownerReferences: instance === '' ? [] : [controller('VirtualMachineInstance', domain, instance)],

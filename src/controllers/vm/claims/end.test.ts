@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest'
 import { aClaim, aPod, aVM, aVMI, StubNetworks } from '../../../../test/vm/builders.ts'
-import { type EndSeen, mayEnd } from './end.ts'
+import { type EndSeen, mayEnd, podsToMark } from './end.ts'
 
 const networks = new StubNetworks({ 'lab/net1': 'net1', 'lab/blue': 'blue' })
 const claim = aClaim({ isDeleting: true })
@@ -87,5 +87,29 @@ const cases: readonly (readonly [string, boolean, Partial<EndSeen>])[] = [
 describe('A claim that is being deleted', () => {
   test.each(cases)('%s: it may go: %s', (_, expected, seen) => {
     expect(mayEnd({ claim, vm: undefined, vmi: undefined, pods: [], networks, ...seen })).toBe(expected)
+  })
+})
+
+describe('Before a claim ends, a pod is marked so that no late write tells it of the claim:', () => {
+  const named = { networks: [{ name: 'net1', 'ipam-claim-reference': 'vm1.net1' }] }
+  const orphan = aVMI()
+  const served = aClaim({ isDeleting: true, ips: ['10.0.0.5/24'] })
+  const told = '{"lab/net1":{"ip_addresses":["10.0.0.5/24"]}}'
+
+  test.each<[string, number, Partial<EndSeen>]>([
+    ['one that names it, of an instance that was left behind', 1, { vmi: orphan, pods: [aPod(named)] }],
+    ['not twice', 0, { vmi: orphan, pods: [aPod({ ...named, endedClaims: `other,${claim.metadata.uid}` })] }],
+    ['not one that names another claim', 0, { vmi: orphan, pods: [aPod({ networks: [] })] }],
+    ['not one that has completed', 0, { vmi: orphan, pods: [done] }],
+    [
+      'not one that was told, for which the claim stays',
+      0,
+      { claim: served, vmi: orphan, pods: [aPod({ ...named, podNetworks: told })] },
+    ],
+    ['not one of its own machine, for which it stays too', 0, { vmi, pods: [using] }],
+  ])('%s', (_, count, seen) => {
+    const all = { claim, vm: undefined, vmi: undefined, pods: [], networks, ...seen }
+    expect(podsToMark(all)).toHaveLength(count)
+    if (count > 0) expect(mayEnd(all)).toBe(true)
   })
 })
