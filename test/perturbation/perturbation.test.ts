@@ -24,6 +24,11 @@ describe.each(scenarios.map((scenario, i) => ({ ...scenario, i })))('$name', ({ 
     const embedded = await run({ scenario, seed: 0, plan: calm(1), server: 'embedded' })
     expect(embedded.violations).toEqual([])
     const expected = embedded.endState
+    // Without any delay everything happens between two turns: what a delay of some milliseconds hides.
+    for (const desks of [1, 2] as const) {
+      const { violations } = await run({ scenario, seed: 0, plan: calm(desks), expected })
+      expect(violations, `${desks} without delays`).toEqual([])
+    }
     const desks = i % 2 === 0 ? 1 : 2
     const other = await run({ scenario, seed: i, plan: calm(desks), expected })
     expect(other.violations).toEqual([])
