@@ -25,12 +25,12 @@ export default defineConfig({
         ['versions', 'pools', 'restarts', 'watched', 'claims', 'hands', 'pool-status', 'paused'],
         // There is one migration network in a cluster, and what is left of it would be served in every test that follows.
         [
-          'migration-addresses',
-          'migration-gate',
           'migration-network',
-          'migration-network-command',
-          'migration-webhooks',
           'node',
+          'migration-network-command',
+          'migration-addresses',
+          'migration-webhooks',
+          'migration-gate',
         ],
       ),
     },
