@@ -232,11 +232,11 @@ export class MachineObserver {
     }
   }
 
-  /** A claim that was made beforehand may have had no owner when it was given something. */
+  /** A claim that was made beforehand may have no owner yet: then its name says which machine may use it. */
   #machineHolding({ spec }: Stored): string {
     if (spec?.owner?.name !== undefined) return spec.owner.name
     const claim = [...this.claims.values()].find(({ metadata }) => metadata.uid === spec?.claimRef?.uid)
-    return claim?.metadata.ownerReferences?.[0]?.name ?? ''
+    return claim?.metadata.ownerReferences?.[0]?.name ?? claim?.metadata.name.split('.')[0] ?? ''
   }
 
   /** For which machines an address is held, in whichever space. */
