@@ -21,6 +21,7 @@ import { type AddressRequest, isRequest, noRequest, parseRequestedIPs, parseRequ
 import {
   childOf,
   has,
+  itemsOf,
   malformedBy,
   ownText,
   requiredText,
@@ -122,9 +123,6 @@ function ownRequestOf(spec: Shape, annotations: Readonly<Record<string, string>>
 }
 
 const nothingOwn: OwnRequest = { mac: false, ips: false }
-
-const itemsOf = (text: string | undefined): readonly string[] =>
-  text === undefined || text.trim() === '' ? [] : text.split(',').map(item => item.trim())
 
 /** Whether it asks for something, be it readable or not. */
 export const hasRequest = ({ request }: Pick<IPAMClaim, 'request'>): boolean =>

@@ -14,7 +14,7 @@ import {
 } from './names.ts'
 import { isDeleting, isParsed, type Metadata, metadataOf, type Parsed } from './object.ts'
 import { shared } from './repeated.ts'
-import { childOf, flagOf, malformedBy, ownText, shapeOf, textMapOf, textOf } from './shape.ts'
+import { childOf, flagOf, itemsOf, malformedBy, ownText, shapeOf, textMapOf, textOf } from './shape.ts'
 
 export interface LauncherPod {
   readonly metadata: Metadata
@@ -63,7 +63,7 @@ export function parseLauncherPod(object: unknown, readMetadata = metadataOf): Pa
     networkStatus: ownText(annotations, networkStatusAnnotation),
     primaryClaim: ownText(annotations, primaryClaimAnnotation),
     defaultNetwork: ownText(annotations, defaultNetworkAnnotation),
-    endedClaims: listOf(ownText(annotations, endedClaimsAnnotation)),
+    endedClaims: itemsOf(ownText(annotations, endedClaimsAnnotation)),
     nodeName: shared(textOf(spec, 'nodeName') ?? ''),
     isOnHostNetwork: flagOf(spec, 'hostNetwork'),
     isCompleted: phase === 'Succeeded' || phase === 'Failed',
@@ -73,9 +73,3 @@ export function parseLauncherPod(object: unknown, readMetadata = metadataOf): Pa
   }
   return faults.length > 0 ? malformedBy(faults) : pod
 }
-
-/** Nearly every pod has none. */
-const none: readonly string[] = []
-
-const listOf = (text: string | undefined): readonly string[] =>
-  text === undefined || text === '' ? none : text.split(',')

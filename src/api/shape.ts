@@ -117,6 +117,12 @@ export const ownText = (map: Readonly<Record<string, string>>, key: string): str
 /** More are counted: a list may have thousands of entries, and a condition takes no message of any length. */
 const faultsNamedMax = 10
 
+/** Of an annotation that lists them by commas. Most objects have none: those share one list. */
+export const itemsOf = (text: string | undefined): readonly string[] =>
+  text === undefined || text.trim() === '' ? noItems : text.split(',').map(item => item.trim())
+
+const noItems: readonly string[] = []
+
 export function malformedBy(faults: readonly string[]): Malformed {
   const more = faults.length - faultsNamedMax
   const named = faults.slice(0, faultsNamedMax).join('; ')

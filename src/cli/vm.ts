@@ -18,6 +18,7 @@ import { type Clock, realClock } from '../runtime/clock.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { connect } from './connect.ts'
 import { exitCodes, Failure } from './failure.ts'
+import { shown } from './table.ts'
 
 export interface VMOptions {
   /** Empty for that of the context. */
@@ -249,7 +250,7 @@ async function migrate(client: Client, found: Found): Promise<Done> {
   }
   const ready = instance.status.conditions?.find(({ type }) => type === 'Ready')
   if (ready !== undefined && ready.status !== 'True') {
-    const why = ready.message ? `: ${ready.message}` : ''
+    const why = ready.message ? `: ${shown(ready.message)}` : ''
     throw refused(
       `${name} runs and is not ready${why}`,
       'Wait until it is, or create a VirtualMachineInstanceMigration.',
@@ -331,7 +332,7 @@ const untilMoved =
     if (over?.status?.phase === 'Succeeded') return `${name} has moved`
     const why = over?.status?.migrationState?.failureReason
     const what = `${name} has not moved: the migration ${over === undefined ? 'was deleted' : 'failed'}`
-    throw refused(why ? `${what}: ${why}` : what, `${name} runs where it was. Say this again to try again.`)
+    throw refused(why ? `${what}: ${shown(why)}` : what, `${name} runs where it was. Say this again to try again.`)
   }
 
 const quiet: Log = { debug() {}, info() {}, error() {}, with: () => quiet }

@@ -9,8 +9,9 @@
 //
 // A claim is in the line exactly while its last pass said that it waits: `during` runs every pass, and is the one place where
 // claims enter and leave. A claim that is woken counts as awake until its pass has decided; one that then takes nothing,
-// because it is gone, paused, wants something else or failed, passes the wake on. What happens while a pass runs may be news to
-// it: where the pass ends asleep, it happens once more. No claim sleeps while there is something for it. Of several needs all must be met: a claim for which another pool has nothing is passed over, and holds up none
+// because it is gone, paused, wants something else or failed, passes the wake on. A pass may have looked just before an address was
+// freed: where it ends asleep, what was freed or changed since it began wakes once more. No claim sleeps while there is something
+// for it. Of several needs all must be met: a claim for which another pool has nothing is passed over, and holds up none
 // behind it. Pools of one space may offer the same addresses: then their claims are one line, and the oldest of all is served.
 
 import type { Identity } from '../../api/object.ts'
@@ -190,7 +191,7 @@ export class Waiting {
     for (const since of this.#sinceBegun) since.push({ what, concerns, happen })
   }
 
-  /** The claim has gone to sleep on what it saw before. To one that takes any address, all that were freed are one piece of news. */
+  /** The claim went to sleep on what it saw before. One that takes any address needs to hear only once that some were freed. */
   #repeat(since: readonly Happening[], key: string): void {
     let isTold = false
     for (const { what, concerns, happen } of since) {

@@ -1,8 +1,9 @@
 // ipamclaim.binding, the way out - everything that a claim has goes to rest before the claim does, and not while a pod of its
 // machine may still use it.
 //
-// Writes:  a mark on pods that may be told of what the claim has by a write that is on its way; T10 for every hold, then T11. A pass that is cut between two of them is done again from the beginning; a hold that
-//          is missed is a stray, and is put to rest by the office.
+// Writes:  a mark on pods that a write on its way could still tell of the claim's addresses; T10 for every hold, then T11. A pass
+//          that is cut between two of them is done again from the beginning; a hold that is missed is a stray, and is put to rest
+//          by the office.
 
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
 import { isMalformed } from '../../../ip/malformed.ts'

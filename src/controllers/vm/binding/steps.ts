@@ -50,7 +50,7 @@ export function freeOfNode(world: World, claim: IPAMClaim): Promise<KubeObject> 
   return patchClaim(world, claim, { metadata: { finalizers: withoutFinalizer(claim, nodeFinalizer) } })
 }
 
-/** More than one pod sees of claims that come and go under the names of its own. */
+/** Of the claims that ended, a pod remembers the last ones: an annotation must not grow without end. */
 const endedMax = 16
 
 /** A write that was decided before, to tell the pod of the claim's addresses, is refused from now on; none is decided after. */
