@@ -64,6 +64,11 @@ const found: readonly Found[] = [
     },
   },
   {
+    what: 'a desk without the event that a Machine is gone does not protect its claims again and again',
+    scenario: 'S34: a Machine with several addresses waits for a full pool, and is deleted before it has them all',
+    plan: { desks: 2, patienceMs: 3_000, faults: [eventsLate('machines', 6)] },
+  },
+  {
     what: 'a desk without the events of pods does not let go of the MAC that one of them runs with',
     scenario: 'S22: an instance has another MAC plugged in while it runs, and goes back to the former one',
     plan: {

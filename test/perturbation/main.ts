@@ -203,4 +203,13 @@ async function beLead(): Promise<void> {
   process.exitCode = failed > 0 || passed === 0 ? 1 : 0
 }
 
-await (process.argv[2] === 'worker' ? beWorker() : beLead())
+const [argument] = process.argv.slice(2)
+if (argument === 'worker') await beWorker()
+else if (argument === undefined) await beLead()
+else {
+  console.error(
+    'What is played is chosen by SCENARIO, PLAN, SHARE, SHIFT, SEED, JOBS, MINUTES and SERVER in the environment.',
+  )
+  console.error('The head of test/perturbation/main.ts says how. Without any of them every plan is played, for hours.')
+  process.exitCode = 2
+}

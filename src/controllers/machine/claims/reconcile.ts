@@ -4,14 +4,16 @@
 // Reads:   the Machine, the claims of its name and those it controls, their IPAddresses; decides in plan.ts.
 // Writes:  claims, but neither their status nor their spec; the owner of an IPAddress that has none; an annotation and one condition
 //          of the Machine.
-// Safe:    the name of a claim is the lock on its entry. That a Machine is gone is what the API server answers, by uid. A pass may run
-//          twice, late, on an old view, or be cut between any two writes.
+// Safe:    the name of a claim is the lock on its entry. That a Machine is gone, or there, is what the API server answers, by uid,
+//          before claims are let go, or made and adopted. A pass may run twice, late, on an old view, or be cut between any two
+//          writes.
 
 import type { IPAddressClaim } from '../../../api/ip-address-claim.ts'
 import { controllingMachine, type Machine } from '../../../api/machine.ts'
 import { machineFinalizer } from '../../../api/names.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import type { KubeObject } from '../../../kube/object.ts'
+import { refresh } from '../../../kube/refresh.ts'
 import { done, type PassResult, requeue, requeueAfter } from '../../../runtime/reconciler.ts'
 import { readable } from '../../office/kept.ts'
 import { isInScope } from '../../office/scope.ts'
@@ -39,6 +41,7 @@ export async function reconcileMachine(key: string, world: MachineWorld): Promis
 async function serve(object: KubeObject, machine: Machine, world: MachineWorld): Promise<PassResult> {
   const seen = observe(machine, world)
   const plan = decide(seen)
+  if (plan.adopt.length + plan.make.length > 0 && !(await isThere(machine, world))) return requeue()
   for (const claim of plan.adopt) await adoptClaim(world, machine, claim)
   for (const { claim, report } of plan.own) await ownReport(world, claim, report)
   const refused = await makeAll(machine, plan.make, world)
@@ -51,6 +54,15 @@ async function serve(object: KubeObject, machine: Machine, world: MachineWorld):
     world.recorder.event({ about: object, type, reason: fact.reason, action: 'Claim', note: fact.message })
   }
   return refused === undefined ? done() : requeueAfter(refusedRetryMs)
+}
+
+/**
+ * Asked of the API server: to claims of a Machine that is gone, another process, which knows it, does the opposite, and each would
+ * wake the other for as long as this one's cache is behind.
+ */
+async function isThere({ metadata: { namespace, name, uid } }: Machine, world: MachineWorld): Promise<boolean> {
+  const live = await refresh(world.client, machines, world.caches.machines, { namespace, name })
+  return live?.metadata.uid === uid && live.metadata.deletionTimestamp === undefined
 }
 
 /** What the API server says where it makes none; 'taken' where one of the names is there already. */
