@@ -15,6 +15,12 @@ declare module 'undici/lib/api/api-request.js' {
   ): Promise<Dispatcher.ResponseData>
 }
 
+declare module 'undici/lib/core/connect.js' {
+  import { buildConnector } from 'undici'
+
+  export default buildConnector
+}
+
 declare module 'undici/lib/core/errors.js' {
   import { errors } from 'undici'
 

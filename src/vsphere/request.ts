@@ -2,6 +2,7 @@
 // sentence that names the server and nothing of what was sent.
 
 import type { Agent } from 'undici'
+import sendRequest from 'undici/lib/api/api-request.js'
 import { vsphereCallMsMax } from '../limits.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { VSphereConnectionError } from './fault.ts'
@@ -42,7 +43,7 @@ interface Sent extends Request {
 async function send(agent: Agent, sent: Sent, late: AbortSignal): Promise<Reply> {
   const { origin, path, method, headers, body, signal, what, answerBytesMax } = sent
   try {
-    const answer = await agent.request({
+    const answer = await sendRequest.call(agent, {
       origin,
       path,
       method,

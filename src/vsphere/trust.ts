@@ -3,7 +3,8 @@
 // can compare with what the vCenter shows of itself.
 
 import { createSecureContext, TLSSocket } from 'node:tls'
-import { Agent, buildConnector } from 'undici'
+import buildConnector from 'undici/lib/core/connect.js'
+import Agent from 'undici/lib/dispatcher/agent.js'
 import { VSphereConnectionError } from './fault.ts'
 
 export interface VSphereTrust {
