@@ -145,6 +145,14 @@ describe('what src imports', () => {
   })
 })
 
+test('undici is loaded as a whole by the API server and by backups alone: its index costs every process ten megabytes', () => {
+  const loadsIndex = (text: string): boolean => /^import (?!type )[^']*'undici'$/m.test(text)
+  const whole = ['src/apiserver/admission/wire.ts', 'src/cli/backup.ts']
+  expect(sources.filter(path => !path.endsWith('.d.ts') && loadsIndex(read(path)))).toEqual(whole)
+  expect(loadsIndex("import { Agent } from 'undici'")).toBe(true)
+  expect(loadsIndex("import type { Agent } from 'undici'")).toBe(false)
+})
+
 describe('the files of the repository', () => {
   test('hold no barrel', () => {
     expect(sources.filter(path => isBarrel(read(path)))).toEqual([])
