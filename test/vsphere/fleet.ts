@@ -145,6 +145,12 @@ export async function checkFleet(
     })
     await untilReady(fleet, 'small', 3)
     await scale(fleet, 'small', 0)
+    // What comes next looks at every virtual machine.
+    const leave = async () => {
+      const { length } = await virtualMachines(fleet)
+      return length === 5 ? undefined : `${length} virtual machines`
+    }
+    await until('those of the small set are gone', leave, patienceMs)
   })
 
   await sentences.it(
@@ -165,7 +171,8 @@ export async function checkFleet(
       await fleet.mooring.kill()
       fleet.mooring = await start(host)
       await untilReady(fleet, 'workers', 9)
-      for (const vm of await virtualMachines(fleet)) deepStrictEqual(await attachedTags(fleet.vcenter, vm.ref), [tag])
+      for (const vm of await virtualMachines(fleet))
+        deepStrictEqual(await attachedTags(fleet.vcenter, vm.ref), [tag], vm.name)
       await scale(fleet, 'workers', 2)
       await until(
         'some are on their way out',
