@@ -114,14 +114,14 @@ export function oneOf<const T extends string>(shape: Shape, key: string, allowed
 export const ownText = (map: Readonly<Record<string, string>>, key: string): string | undefined =>
   Object.hasOwn(map, key) ? map[key] : undefined
 
-/** More are counted: a list may have thousands of entries, and a condition takes no message of any length. */
-const faultsNamedMax = 10
-
-/** Of an annotation that lists them by commas. Most objects have none: those share one list. */
+/** What an annotation lists, separated by commas. Most objects have no such annotation: they share one empty list. */
 export const itemsOf = (text: string | undefined): readonly string[] =>
   text === undefined || text.trim() === '' ? noItems : text.split(',').map(item => item.trim())
 
 const noItems: readonly string[] = []
+
+/** More are counted: a list may have thousands of entries, and a condition takes no message of any length. */
+const faultsNamedMax = 10
 
 export function malformedBy(faults: readonly string[]): Malformed {
   const more = faults.length - faultsNamedMax

@@ -4,9 +4,9 @@
 // Reads:   the Machine, the claims of its name and those it controls, their IPAddresses; decides in plan.ts.
 // Writes:  claims, but neither their status nor their spec; the owner of an IPAddress that has none; an annotation and one condition
 //          of the Machine.
-// Safe:    the name of a claim is the lock on its entry. That a Machine is gone, or there, is what the API server answers, by uid,
-//          before claims are let go, or made and adopted. A pass may run twice, late, on an old view, or be cut between any two
-//          writes.
+// Safe:    the name of a claim is the lock on its entry. Whether a Machine is there, by uid, is asked of the API server before its
+//          claims are made or adopted, and before they are let go. A pass may run twice, late, on an old view, or be cut between
+//          any two writes.
 
 import type { IPAddressClaim } from '../../../api/ip-address-claim.ts'
 import { controllingMachine, type Machine } from '../../../api/machine.ts'
@@ -57,8 +57,8 @@ async function serve(object: KubeObject, machine: Machine, world: MachineWorld):
 }
 
 /**
- * Asked of the API server: to claims of a Machine that is gone, another process, which knows it, does the opposite, and each would
- * wake the other for as long as this one's cache is behind.
+ * Asked of the API server, for the cache may still have a Machine that is gone. Another process that knows so takes the finalizer off
+ * its claims; if this one put it back, the two would wake each other for as long as the cache is behind.
  */
 async function isThere({ metadata: { namespace, name, uid } }: Machine, world: MachineWorld): Promise<boolean> {
   const live = await refresh(world.client, machines, world.caches.machines, { namespace, name })
