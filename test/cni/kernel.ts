@@ -1,6 +1,6 @@
 // A kernel whose bridges keep VLANs apart: that of this machine, where it can. Kernels of small virtual machines are often built without; then it
 // is Debian's `user-mode-linux`, a whole Linux as one process. It reads the files of this machine, writes those of one folder alone, and
-// has network namespaces of its own. It is spoken to over a tap, which goes when it ends.
+// has network namespaces of its own. It is spoken to over a tap.
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, openSync, writeFileSync } from 'node:fs'
@@ -53,6 +53,11 @@ async function startUserModeLinux(dir: string, processes: Processes): Promise<Ke
   const [init, log] = [join(own, 'init'), join(own, 'console.log')]
   writeFileSync(init, firstProgram(dir, there), { mode: 0o755 })
   const out = openSync(log, 'a')
+  // Up before it starts: the first packet it sends into a tap that is down is its last.
+  await mustRun('ip', ['tuntap', 'add', 'dev', tap, 'mode', 'tap'])
+  processes.keep(async () => void (await run('ip', ['link', 'del', tap])))
+  await mustRun('ip', ['address', 'add', `${here}/30`, 'dev', tap])
+  await mustRun('ip', ['link', 'set', tap, 'up'])
   const wire = `vec0:transport=tap,ifname=${tap},depth=128,gro=0`
   const root = ['rootfstype=hostfs', 'root=/dev/root', 'ro', `init=${init}`]
   const consoles = ['con0=fd:0,fd:1', 'con=null', 'quiet']
@@ -65,12 +70,6 @@ async function startUserModeLinux(dir: string, processes: Processes): Promise<Ke
   const mustRunOn = (what: string) => {
     if (child.exitCode !== null) throw new Error(`${what}: user-mode-linux ended:\n${lastLines(log)}`)
   }
-  await until('its wire is there', async () => {
-    mustRunOn('before its wire was there')
-    return (await run('ip', ['link', 'show', tap])).code === 0 ? undefined : lastLines(log)
-  })
-  await mustRun('ip', ['address', 'add', `${here}/30`, 'dev', tap])
-  await mustRun('ip', ['link', 'set', tap, 'up'])
   const ask: Kernel['run'] = async (program, args, options) => {
     mustRunOn(program)
     return runOver(there, program, args, options)
