@@ -199,11 +199,15 @@ async function makeLab(world: World) {
     /** Names of nodes with a pod of virt-handler. */
     all: () => [...handlers.keys()].sort(),
 
-    /** Those, and no others, answer a ping: these within 15 seconds, since a neighbour may have changed its card; others not within 3. */
+    /**
+     * Those, and no others, answer a ping: these within a minute, since a kernel may take a neighbour for reachable under its former card
+     * for 45 seconds; others not within 3.
+     */
     async reaches(netns: string, expected: readonly string[]): Promise<void> {
       const targets = lab.handlers().map(({ node, addresses: [address = ''] }) => [node, address.replace(/\/.*/, '')])
-      const words = targets.flatMap(([node = '', ip = '']) => [node, ip, expected.includes(node) ? '15' : '3'])
-      const script = 'while [ $# -gt 0 ]; do (ping -n -c 1 -w $3 $2 >/dev/null && echo $1) & shift 3; done; wait'
+      const words = targets.flatMap(([node = '', ip = '']) => [node, ip, expected.includes(node) ? '60' : '3'])
+      const answers = 'for second in $(seq $3); do ping -n -c 1 -w 1 $2 >/dev/null && echo $1 && break; done'
+      const script = `while [ $# -gt 0 ]; do (${answers}) & shift 3; done; wait`
       const out = await mustRunIn(kernel, 'ip', ['netns', 'exec', netns, 'sh', '-c', script, 'sh', ...words])
       same(out.trim().split(/\s+/).filter(Boolean).sort(), [...expected].sort())
     },
