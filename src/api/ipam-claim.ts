@@ -7,6 +7,7 @@ import type { ClaimReference } from './lock.ts'
 import {
   attachmentAnnotation,
   cniGroup,
+  formerMACAnnotation,
   madeBeforehandAnnotation,
   nodeLabel,
   requestedIPsAnnotation,
@@ -63,6 +64,8 @@ export interface IPAMClaim {
   readonly request: AddressRequest | Malformed
   /** What of the request is the claim's own: it came with it, and no virtual machine wrote it. */
   readonly ownRequest: OwnRequest
+  /** Of the MACHolds in its name, those up to this version are being let go of; undefined if none ever was. */
+  readonly formerMACs: string | undefined
   /** As stored: they may have come from anywhere, so they are judged when they are used. */
   readonly ips: readonly string[]
   /** Empty if none. */
@@ -93,6 +96,7 @@ export function parseIPAMClaim(object: unknown, readMetadata = metadataOf): Pars
     usedBy: ownText(annotations, usedByAnnotation) || undefined,
     request: requestOf(spec, annotations),
     ownRequest: ownRequestOf(spec, annotations),
+    formerMACs: ownText(annotations, formerMACAnnotation) || undefined,
     ips: textsOf(status, 'ips'),
     ownerPod: textOf(childOf(status, 'ownerPod'), 'name') ?? '',
     conditions: conditionsOf(status, 'conditions'),

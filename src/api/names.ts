@@ -76,6 +76,8 @@ export const vmNameAnnotation = 'mooring.dev/virtual-machine'
 export const usedByAnnotation = 'mooring.dev/used-by'
 /** On an IPAMClaim: the version at which it last let go of what it could not have whole. */
 export const gaveBackAnnotation = 'mooring.dev/gave-back'
+/** On an IPAMClaim that asks for another MAC than before: the version of the last MACHold in its name that it lets go of. */
+export const formerMACAnnotation = 'mooring.dev/former-mac-hold'
 /** On a launcher pod: uids of IPAMClaims that ended before it was given anything of them. It is given nothing of them any more. */
 export const endedClaimsAnnotation = 'mooring.dev/ended-claims'
 /** On a Machine: the addresses that its claims were bound to when its virtual machine was ordered, as `claim=address/24, ...`. */

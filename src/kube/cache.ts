@@ -149,13 +149,19 @@ export class Cache<T extends KubeObject, I extends string = never> {
 
   /**
    * A write or read of this process answered with this object. How far the whole kind is known does not change. An answer
-   * that comes after the stream has passed it is dropped: the object may be gone again.
+   * that comes after the stream has passed it is dropped where the object is not known: it may be gone again.
+   *
+   * Streams lose events, and this puts them right: an object that is known gets its newer version; and one that is not, if it was read
+   * when the stream had long passed it. `askedAt` is the version here before such a read.
    */
-  learn(object: T): void {
-    const isPassed = !isOlder(this.#version, object.metadata.resourceVersion ?? '')
-    if (isPassed && !this.#unlearned.has(keyOf(object))) return
+  learn(object: T, askedAt = ''): void {
+    const [key, { uid, resourceVersion = '' }] = [keyOf(object), object.metadata]
+    const isPassed = !isOlder(this.#version, resourceVersion)
+    const isKnown = this.#objects.get(key)?.metadata.uid === uid
+    const isLost = askedAt !== '' && !isOlder(askedAt, resourceVersion)
+    if (isPassed && !isKnown && !isLost && !this.#unlearned.has(key)) return
     const changes: Change<T>[] = []
-    this.#put(keyOf(object), object, changes)
+    this.#put(key, object, changes)
     this.#publish(changes)
   }
 

@@ -28,7 +28,7 @@ const renewedAnnotation = 'mooring.dev/renewed'
 export type AnyHoldSpec = HoldSpec | MACHoldSpec
 export type AnyHold = Hold | MACHold
 
-type HoldCache = Pick<Cache<KubeObject>, 'get' | 'learn' | 'unlearn' | 'ended'>
+type HoldCache = Pick<Cache<KubeObject>, 'get' | 'version' | 'learn' | 'unlearn' | 'ended'>
 
 export interface HoldWorld {
   readonly client: Client
@@ -55,8 +55,9 @@ export async function takeHold(world: HoldWorld, spec: AnyHoldSpec): Promise<Kub
     return made
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
+    const askedAt = cache.version
     const found = await client.get(kind, { name: object.metadata.name })
-    if (found !== undefined) cache.learn(found)
+    if (found !== undefined) cache.learn(found, askedAt)
     return undefined
   }
 }

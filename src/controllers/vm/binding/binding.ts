@@ -3,7 +3,8 @@
 //
 // Reads:   the claim, its network, its pods, the holds that name it, the ledger (observe.ts); decides in plan.ts.
 // Writes:  the finalizer, where it is missing; T1 to T3 for each part; T4 and T7 as one status; T15 where a part cannot be had
-//          and an earlier pass left others. On a network that another program gives out, the holds alone.
+//          and an earlier pass left others, or a MAC is not asked for any more. On a network that another program gives out, the
+//          holds, and T15 of such a MAC.
 // Safe:    the name of a hold is the lock on what it holds, the version of the claim is the lock on its choice. A pass may run
 //          twice, late, on an old view, beside another process, or be cut between any two writes.
 
@@ -11,7 +12,7 @@ import type { IPAMClaim } from '../../../api/ipam-claim.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { done, type PassResult, requeue, requeueAfter } from '../../../runtime/reconciler.ts'
 import { askAllHoldsOf } from '../../office/hold/of-claim.ts'
-import type { AnyHold } from '../../office/hold/steps.ts'
+import { type AnyHold, isOfAddress } from '../../office/hold/steps.ts'
 import { letGo, takeAll } from '../../office/hold/take-all.ts'
 import { readable } from '../../office/kept.ts'
 import { isNamespaceOutdated, isOfferOutdated } from '../../office/offer.ts'
@@ -19,12 +20,13 @@ import type { Scope } from '../../office/scope.ts'
 import { type ClaimPass, settled, type Waits } from '../../office/waiting.ts'
 import { claimOf } from '../parsed.ts'
 import type { VMWorld } from '../world.ts'
+import { isBeingLetGo } from './choice.ts'
 import { askUnused } from './in-use.ts'
 import { observe, type Seen } from './observe.ts'
 import { decide, isGuarded, type Plan, type Refused, saysServed } from './plan.ts'
 import { freeFromLostNode, releaseClaim } from './release.ts'
 import { event, isTold, tellServed, tellWaits, wordsOf } from './status.ts'
-import { guard, markGivesBack } from './steps.ts'
+import { guard, markFormerMACs, markGivesBack } from './steps.ts'
 
 /** Until networks are known: they are listed while this process starts. */
 const notShownMs = 1_000
@@ -51,10 +53,12 @@ async function settle(plan: Plan, seen: Seen, world: VMWorld): Promise<ClaimPass
   switch (plan.kind) {
     case 'leave alone':
       return settled()
-    case 'keep':
-      await letGo(world, await askUnused(seen.claim, plan.letGo, world))
+    case 'keep': {
+      const left = await askUnused(seen.claim, plan.letGo, world)
+      if (left.length > 0) return settled(await putToRest(left, seen, world))
       if (!seen.isObserved) await tellServed(world, seen, seen.claim.ips)
       return settled()
+    }
     case 'release':
       return settled(await releaseClaim(seen, world))
     case 'ask for node':
@@ -79,9 +83,21 @@ async function refuse(
   world: VMWorld,
 ): Promise<ClaimPass> {
   const waits = waitsOf(seen, refusal)
-  await letGo(world, await askUnused(seen.claim, former, world))
+  const unused = await askUnused(seen.claim, former, world)
+  if (unused.length > 0) return { next: await putToRest(unused, seen, world), waits }
   if (left.length === 0) return { next: await tellWaits(world, seen, refusal), waits }
   return { next: await giveBack(left, seen, world), waits }
+}
+
+/**
+ * What it has no more. The request for a MAC may change back at any time, so the claim is written first, under the version that asks for
+ * another; what is to be said is said by the next pass.
+ */
+async function putToRest(left: readonly AnyHold[], { claim }: Seen, world: VMWorld): Promise<PassResult> {
+  const macs = left.filter(hold => !isOfAddress(hold) && !isBeingLetGo(claim, hold))
+  if (macs.length > 0) await markFormerMACs(world, claim, macs)
+  await letGo(world, left)
+  return requeue()
 }
 
 function waitsOf({ claim, source }: Seen, { needs, reason }: Refused): Waits {

@@ -1,10 +1,12 @@
 // What `status.ips` of an IPAMClaim says, read: at most one address of each family, each with the length of its subnet. It is
 // the choice of the claim, and it may have been written by any user who may write a status.
 
+import type { IPAMClaim } from '../../../api/ipam-claim.ts'
 import { type IP, isSameIP } from '../../../ip/address.ts'
 import { parseCIDR } from '../../../ip/cidr.ts'
 import type { MACText } from '../../../ip/mac.ts'
 import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
+import { isOlder } from '../../../kube/object.ts'
 import type { AnyHold } from '../../office/hold/steps.ts'
 import { isOfAddress } from '../../office/hold/steps.ts'
 
@@ -44,7 +46,20 @@ export function proofOf<H extends AnyHold>(
   )
 }
 
-/** The same, for the MAC that it asks for. */
+/**
+ * The claim had asked for another MAC, and this hold is on its way to rest: it is the claim's again once it is renewed, or taken once
+ * more. Whichever user may write claims can write the mark: one that is ahead of its own claim is none, so a hold that was just
+ * renewed is never in doubt.
+ */
+export function isBeingLetGo(
+  { metadata, formerMACs }: Pick<IPAMClaim, 'metadata' | 'formerMACs'>,
+  hold: AnyHold,
+): boolean {
+  if (isOfAddress(hold) || formerMACs === undefined || !/^[1-9]\d*$/.test(formerMACs)) return false
+  return !isOlder(metadata.resourceVersion, formerMACs) && !isOlder(formerMACs, hold.metadata.resourceVersion)
+}
+
+/** As `proofOf`, for the MAC that it asks for. */
 export function macProofOf(mac: MACText, held: readonly AnyHold[]): AnyHold | undefined {
   return held.find(
     hold => hold.state === 'held' && hold.claim.part === macPart && !isOfAddress(hold) && hold.mac === mac,

@@ -42,7 +42,7 @@ import { needOf } from '../../office/need.ts'
 import { chooseParts, type PartAsk, resumeParts, specOf } from '../../office/parts.ts'
 import type { Need } from '../../office/waiting.ts'
 import { ipMadeInto, macOfIP } from '../pods/annotation.ts'
-import { type ChosenIP, chosenOf, macPart, macProofOf, partOf, proofOf } from './choice.ts'
+import { type ChosenIP, chosenOf, isBeingLetGo, macPart, macProofOf, partOf, proofOf } from './choice.ts'
 import { keptFor, keptIP, macApplicant } from './kept.ts'
 import type { Seen } from './observe.ts'
 import { toldWhenServed } from './words.ts'
@@ -153,7 +153,8 @@ function decideStored(seen: Seen): Plan {
     return { kind: 'refuse', refusal: card, letGo: [], former }
   }
   const parts: readonly PartTaking[] = card === undefined ? found : [...found, card]
-  const isInPlace = isGuarded(claim) && saysServed(claim) && parts.every(part => isHeldInPlace(part) && saysOwner(part))
+  const isSure = (part: PartTaking) => isHeldInPlace(part) && saysOwner(part) && !isGoing(part, claim)
+  const isInPlace = isGuarded(claim) && saysServed(claim) && parts.every(isSure)
   return isInPlace ? { kind: 'keep', letGo: leftOf(seen, parts) } : { kind: 'bind', parts, ips: claim.ips }
 }
 
@@ -229,9 +230,9 @@ function decideObserved(seen: Seen): Plan {
   const card = planMAC(seen, chosen)
   if (card !== undefined && 'kind' in card) refusal ??= card
   else if (card !== undefined) parts.push(card)
-  return refusal === undefined && parts.every(isHeldInPlace)
+  return refusal === undefined && parts.every(part => isHeldInPlace(part) && !isGoing(part, claim))
     ? { kind: 'keep', letGo: leftOf(seen, parts).filter(hold => !isOfAddress(hold)) }
-    : { kind: 'mirror', parts: parts.filter(({ how }) => how !== 'found'), refusal }
+    : { kind: 'mirror', parts: parts.filter(part => part.how !== 'found' || isGoing(part, claim)), refusal }
 }
 
 function whyNotGiven({ ip }: ChosenIP, pool: Pool, { claim, pools }: Seen): Refusal | undefined {
@@ -319,19 +320,20 @@ function toText(ip: IP, pools: readonly Pool[]): string {
 /**
  * The claim stands by a hold of what its status shows; and by all in its name until it shows something that can be read, and
  * holds that: a status that was changed by hand frees nothing that a guest may use. `held`: all that is held in its name.
- * `isShownByPod`: a pod of its machine that can still run is configured with it. Of MACs it has the one that it asks for.
+ * `isShownByPod`: a pod of its machine that can still run is configured with it. By MACs it stands as long as it lives: it may ask for
+ * the former one again, so its own binding lets go of that (`letGoOfMACs`).
  */
 export function standsBy(
-  { ips, request }: Pick<IPAMClaim, 'ips' | 'request'>,
+  { ips }: Pick<IPAMClaim, 'ips'>,
   hold: AnyHold,
   held: readonly AnyHold[],
   isShownByPod: () => boolean,
 ): boolean {
+  if (!isOfAddress(hold)) return true
   const chosen = chosenOf(ips)
   if (isMalformed(chosen) || chosen.length === 0) return true
   const isProven = chosen.every(one => proofOf(one, held) !== undefined)
   if (!isProven || chosen.some(one => proofOf(one, [hold]) !== undefined)) return true
-  if (!isOfAddress(hold) && (isMalformed(request) || request.mac === hold.mac)) return true
   return isShownByPod()
 }
 
@@ -372,6 +374,8 @@ const saysOwner = (part: PartTaking): boolean =>
 
 const isHeldInPlace = (part: PartTaking): boolean =>
   part.how === 'found' && part.hold.metadata.finalizers.includes(holdFinalizer)
+
+const isGoing = (part: PartTaking, claim: IPAMClaim): boolean => part.how === 'found' && isBeingLetGo(claim, part.hold)
 
 // --- refusals ---
 

@@ -5,10 +5,17 @@
 import type { Condition } from '../../../api/condition.ts'
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
 import type { LauncherPod } from '../../../api/launcher-pod.ts'
-import { endedClaimsAnnotation, gaveBackAnnotation, nodeFinalizer, persistentIPFinalizer } from '../../../api/names.ts'
+import {
+  endedClaimsAnnotation,
+  formerMACAnnotation,
+  gaveBackAnnotation,
+  nodeFinalizer,
+  persistentIPFinalizer,
+} from '../../../api/names.ts'
 import { withFinalizer, withoutFinalizer } from '../../../kube/finalizers.ts'
-import type { KubeObject } from '../../../kube/object.ts'
+import { isOlder, type KubeObject } from '../../../kube/object.ts'
 import { patchSeen } from '../../../kube/patch-seen.ts'
+import type { AnyHold } from '../../office/hold/steps.ts'
 import { ipamClaims, pods } from '../kinds.ts'
 import type { VMWorld } from '../world.ts'
 
@@ -43,6 +50,20 @@ export async function storeStatus(world: World, claim: IPAMClaim, { ownerPod, ..
 export async function markGivesBack(world: World, claim: IPAMClaim): Promise<KubeObject> {
   const annotations = { [gaveBackAnnotation]: claim.metadata.resourceVersion }
   return patchClaim(world, claim, { metadata: { annotations } })
+}
+
+/**
+ * T15 of a MAC that the claim asks for no more, under the version that asks for another. From now on a hold up to this version is the
+ * claim's again only after it is renewed: then the write that puts it to rest is refused.
+ */
+export async function markFormerMACs(
+  world: World,
+  claim: IPAMClaim,
+  macHolds: readonly AnyHold[],
+): Promise<KubeObject> {
+  const versions = macHolds.map(({ metadata }) => metadata.resourceVersion)
+  const last = versions.reduce((one, other) => (isOlder(one, other) ? other : one))
+  return patchClaim(world, claim, { metadata: { annotations: { [formerMACAnnotation]: last } } })
 }
 
 /** The node that kept it is gone. */

@@ -19,6 +19,7 @@ import { readable } from '../../office/kept.ts'
 import { macHoldsOfClaim } from '../../office/mac-holds.ts'
 import { isInScope, type Scope } from '../../office/scope.ts'
 import { holdsOfClaim } from '../../office/views.ts'
+import { isBeingLetGo } from '../binding/choice.ts'
 import { vmNameOf } from '../claims/belonging.ts'
 import { mayEnd } from '../claims/end.ts'
 import { ipamClaims, pods as podKind, virtualMachineInstances, virtualMachines } from '../kinds.ts'
@@ -126,9 +127,10 @@ function observePod(pod: LauncherPod, { caches, networks }: View): PodSeen {
       const claim = readable(caches.claims.get(`${namespace}/${name}`), claimOf)
       if (claim === undefined) return undefined
       const user = otherUserOf(claim, pod, caches)
+      const macs = macHoldsOfClaim(caches, claim.metadata.uid).filter(hold => !isBeingLetGo(claim, hold))
       return {
         claim,
-        held: [...holdsOfClaim(caches, claim.metadata.uid), ...macHoldsOfClaim(caches, claim.metadata.uid)],
+        held: [...holdsOfClaim(caches, claim.metadata.uid), ...macs],
         mayUse: mayUse(claim, pod, vmi, user && userOf(user)),
         isKept: isKept(claim, { caches, networks }),
       }
