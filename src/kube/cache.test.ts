@@ -117,6 +117,26 @@ describe('a cache', () => {
     expect(cache.size).toBe(0)
   })
 
+  test('learns from an answer what the stream passed and lost: a newer version of what is known, and what was not known', () => {
+    const { cache } = aCache()
+    cache.put(aToy('a', 5))
+    cache.put(aToy('c', 9))
+    cache.learn(aToy('a', 7))
+    expect(cache.get('box/a')?.metadata.resourceVersion).toBe('7')
+    cache.learn(aToy('b', 8), cache.version)
+    expect(cache.get('box/b')?.metadata.resourceVersion).toBe('8')
+  })
+
+  test('does not learn what the stream reached while it was read, and may have seen going', () => {
+    const { cache } = aCache()
+    cache.put(aToy('a', 5))
+    const askedAt = cache.version
+    cache.put(aToy('b', 7))
+    cache.remove(aToy('b', 8))
+    cache.learn(aToy('b', 7), askedAt)
+    expect(cache.get('box/b')).toBeUndefined()
+  })
+
   test('does not put an object in the place of the one that was made after it', () => {
     const { cache } = aCache()
     cache.learn(aToy('a', 9, { uid: 'new' }))

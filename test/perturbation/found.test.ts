@@ -88,6 +88,44 @@ const found: readonly Found[] = [
     plan: { desks: 1, faults: [] },
   },
   {
+    what: 'a desk that is late does not let go of the MAC that a machine asks for again',
+    scenario: 'S22: an instance has another MAC plugged in while it runs, and goes back to the former one',
+    plan: {
+      desks: 1,
+      patienceMs: 3_000,
+      faults: [{ point: { at: 'event', actor: 'A', nth: 1 }, action: { do: 'hold', kinds: 'all', forMs: 25_000 } }],
+    },
+  },
+  {
+    what: 'a desk without the event that a claim asks for another MAC does not undo again and again what the other does',
+    scenario: 'S22: an instance has another MAC plugged in while it runs, and goes back to the former one',
+    plan: {
+      desks: 2,
+      faults: [{ point: { at: 'event', actor: 'B', nth: 15 }, action: { do: 'drop', relistAfterMs: 60_000 } }],
+    },
+  },
+  {
+    what: 'a desk without the event that a MAC is held does not try to take it again and again',
+    scenario: 'S22: a machine that waits for a MAC in use gives up its own once it is stopped',
+    plan: {
+      desks: 2,
+      faults: [{ point: { at: 'event', actor: 'B', nth: 6 }, action: { do: 'drop', relistAfterMs: 60_000 } }],
+    },
+  },
+  {
+    what: 'a former MAC is let go of although the API server refused it once',
+    scenario: 'S22: a machine that waits for a MAC in use gives up its own once it is stopped',
+    plan: {
+      desks: 1,
+      faults: [
+        {
+          point: { at: 'write', actor: 'A', kind: 'macholds', nth: 3 },
+          action: { do: 'refuse', refusal: { code: 409, forMs: 20_000, scope: 'alike' } },
+        },
+      ],
+    },
+  },
+  {
     what: 'a node that was never told of a pod lets go of its claim when the pod has gone',
     scenario: 'S60: a machine stops and starts on another node with one claim, and pods take turns with one address',
     plan: {

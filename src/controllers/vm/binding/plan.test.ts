@@ -6,8 +6,7 @@ import { networkOf } from '../../../../test/vm/networks.ts'
 import { type Hold, parseHold, toHoldObject } from '../../../api/hold.ts'
 import { type IPAMClaim, ipamClaimReference, parseIPAMClaim } from '../../../api/ipam-claim.ts'
 import { type MACHold, parseMACHold, toMACHoldObject } from '../../../api/mac-hold.ts'
-import { persistentIPFinalizer } from '../../../api/names.ts'
-import { noRequest } from '../../../api/requests.ts'
+import { formerMACAnnotation, persistentIPFinalizer } from '../../../api/names.ts'
 import { bitsOf, parseIP, toIPText } from '../../../ip/address.ts'
 import { parseMAC } from '../../../ip/mac.ts'
 import { refuse } from '../../../ipam/refusal.ts'
@@ -30,16 +29,20 @@ function aHold(part: 'v4' | 'v6', address: string, uid = 'u-1', isGuarded = true
   )
 }
 
-function aMACHold(text: string, uid = 'u-1'): MACHold {
+function aMACHold(text: string, uid = 'u-1', resourceVersion = '5'): MACHold {
   const spec = { space: 'blue', mac: orThrow(parseMAC(text)), pool: blue.source, owner: undefined }
   const object = toMACHoldObject({ ...spec, claim: { ...claimRef, uid, part: 'mac' } }, '')
-  return orThrow(parseMACHold({ ...object, metadata: { ...object.metadata, finalizers: [holdFinalizer] } }))
+  return orThrow(
+    parseMACHold({ ...object, metadata: { ...object.metadata, resourceVersion, finalizers: [holdFinalizer] } }),
+  )
 }
 
 interface Story {
   readonly ips?: readonly string[]
   readonly saysServed?: boolean
   readonly isGuarded?: boolean
+  /** The mark of the MACHolds that it lets go of; its own version is 7. */
+  readonly former?: string
   readonly isDeleting?: boolean
   readonly finalizers?: readonly string[]
   readonly holds?: readonly Hold[]
@@ -62,6 +65,7 @@ function aClaim({
   isDeleting,
   asks = {},
   conflict,
+  former,
 }: Story): IPAMClaim {
   const told = [{ type: 'IPsAllocated', status: 'False', reason: conflict }]
   const conditions =
@@ -76,6 +80,7 @@ function aClaim({
         ...claimRef,
         uid: 'u-1',
         resourceVersion: '7',
+        ...(former !== undefined && { annotations: { [formerMACAnnotation]: former } }),
         finalizers: [...(isGuarded ? [persistentIPFinalizer] : []), ...finalizers],
         ...(isDeleting === true && { deletionTimestamp: '2030-01-01T00:00:00Z' }),
       },
@@ -409,6 +414,27 @@ test.each<[string, Story, string]>([
     'refuse NamespaceNotAllowed, let go of 0',
   ],
 ])('a claim that asks %s', (_, story, plan) => {
+  expect(planOf(story)).toBe(plan)
+})
+
+const again = { asks: { mac: card5 }, ips: both, holds: held, macHolds: [aMACHold(card5)] }
+
+test.each<[string, Story, string]>([
+  ['never let go of a MAC', again, 'keep'],
+  [
+    'was letting go of it takes it once more',
+    { ...again, former: '5' },
+    `found v4, found v6, found mac: ${both.join(' ')}`,
+  ],
+  ['let go of an older one', { ...again, former: '4' }, 'keep'],
+  ['has a mark ahead of itself, which a user wrote', { ...again, former: '99' }, 'keep'],
+  ['has a mark that is no version', { ...again, former: 'zz' }, 'keep'],
+  [
+    'was letting go of it, on a network of another program',
+    { ...again, former: '5', network: 'observed' },
+    'mirror found mac; no fault',
+  ],
+])('a claim with the MAC it asks for that %s', (_, story, plan) => {
   expect(planOf(story)).toBe(plan)
 })
 
