@@ -4,7 +4,7 @@
 // Reads:   the claim, its network, its pods, the holds that name it, the ledger (observe.ts); decides in plan.ts.
 // Writes:  the finalizer, where it is missing; T1 to T3 for each part; T4 and T7 as one status; T15 where a part cannot be had
 //          and an earlier pass left others, or a MAC is not asked for any more. On a network that another program gives out, the
-//          holds, and T15 of such a MAC.
+//          holds alone.
 // Safe:    the name of a hold is the lock on what it holds, the version of the claim is the lock on its choice. A pass may run
 //          twice, late, on an old view, beside another process, or be cut between any two writes.
 
@@ -91,11 +91,12 @@ async function refuse(
 
 /**
  * What it has no more. The request for a MAC may change back at any time, so the claim is written first, under the version that asks for
- * another; what is to be said is said by the next pass.
+ * another; what is to be said is said by the next pass. A claim whose status is another program's is not written: what its pods get,
+ * that program says.
  */
-async function putToRest(left: readonly AnyHold[], { claim }: Seen, world: VMWorld): Promise<PassResult> {
+async function putToRest(left: readonly AnyHold[], { claim, isObserved }: Seen, world: VMWorld): Promise<PassResult> {
   const macs = left.filter(hold => !isOfAddress(hold) && !isBeingLetGo(claim, hold))
-  if (macs.length > 0) await markFormerMACs(world, claim, macs)
+  if (macs.length > 0 && !isObserved) await markFormerMACs(world, claim, macs)
   await letGo(world, left)
   return requeue()
 }

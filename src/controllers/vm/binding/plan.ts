@@ -230,9 +230,9 @@ function decideObserved(seen: Seen): Plan {
   const card = planMAC(seen, chosen)
   if (card !== undefined && 'kind' in card) refusal ??= card
   else if (card !== undefined) parts.push(card)
-  return refusal === undefined && parts.every(part => isHeldInPlace(part) && !isGoing(part, claim))
+  return refusal === undefined && parts.every(isHeldInPlace)
     ? { kind: 'keep', letGo: leftOf(seen, parts).filter(hold => !isOfAddress(hold)) }
-    : { kind: 'mirror', parts: parts.filter(part => part.how !== 'found' || isGoing(part, claim)), refusal }
+    : { kind: 'mirror', parts: parts.filter(({ how }) => how !== 'found'), refusal }
 }
 
 function whyNotGiven({ ip }: ChosenIP, pool: Pool, { claim, pools }: Seen): Refusal | undefined {
