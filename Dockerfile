@@ -13,9 +13,10 @@ WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 COPY dashboard/package.json dashboard/
 RUN npm ci
-COPY tsconfig.json tsconfig.build.json ./
+COPY tsconfig.json ./
+COPY scripts/build scripts/build
 COPY src src
-RUN npm run build && rm -f dist/.tsbuildinfo && find dist -name '*.map' -delete
+RUN npm run build && find dist -name '*.map' -delete
 
 FROM ${BUILD_IMAGE} AS packages
 WORKDIR /src

@@ -5,6 +5,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { buildProgram } from '../scripts/build/program.ts'
 import { setCondition } from '../src/api/condition.ts'
 import { claimReference } from '../src/api/ip-address-claim.ts'
 import { claimOf } from '../src/controllers/capi/parsed.ts'
@@ -36,8 +37,9 @@ export async function bareRate(side: Side, pool: string, count: number, clients:
 
 /** Milliseconds of processor time that it takes to read and parse all that a desk lists when it starts. */
 export async function bareLists({ cluster }: Side): Promise<number> {
-  const program = join(import.meta.dirname, 'lists-bare.mjs')
-  const { stdout } = await promisify(execFile)(process.execPath, [program, cluster.kubeconfig])
+  const built = join(import.meta.dirname, '..', 'dist', 'bench')
+  await buildProgram(built, join(import.meta.dirname, 'lists-bare.ts'))
+  const { stdout } = await promisify(execFile)(process.execPath, [join(built, 'main.js'), cluster.kubeconfig])
   return Number(stdout)
 }
 

@@ -1,10 +1,10 @@
 // The program and the CNI plugin, compiled and put into an image, in memory.
 
-import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildProgram } from '../build/program.ts'
 import { toLayers, user } from './contents.ts'
 import { buildForwarder } from './forwarder.ts'
 import { type Image, toImage } from './oci.ts'
@@ -18,7 +18,7 @@ export interface BuiltImage extends Image {
   readonly name: string
 }
 
-export function buildImage(): BuiltImage {
+export async function buildImage(): Promise<BuiltImage> {
   const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string }
   const architecture = architectures[process.arch as keyof typeof architectures]
   if (process.platform !== 'linux' || !architecture) {
@@ -29,7 +29,7 @@ export function buildImage(): BuiltImage {
   const made = mkdtempSync(join(tmpdir(), 'mooring-image-'))
   const dist = join(made, 'dist')
   try {
-    compile(dist)
+    await buildProgram(dist)
     const plugin = buildForwarder(made, architecture)
     const name = `mooring:v${version}`
     const image = toImage({
@@ -52,14 +52,4 @@ export function buildImage(): BuiltImage {
   } finally {
     rmSync(made, { recursive: true, force: true })
   }
-}
-
-function compile(dist: string): void {
-  const compiler = join(repository, 'node_modules', '.bin', 'tsc')
-  const args = ['-p', join(repository, 'tsconfig.build.json'), '--outDir', dist, '--incremental', 'false']
-  const { status, stdout } = spawnSync(compiler, [...args, '--tsBuildInfoFile', 'null'], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`tsc ended with ${status}:\n${stdout}`)
-  const types = join('apiserver', 'builtin', 'types.json')
-  mkdirSync(join(dist, types, '..'), { recursive: true })
-  copyFileSync(join(repository, 'src', types), join(dist, types))
 }

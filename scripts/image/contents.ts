@@ -64,7 +64,7 @@ function packageEntries(repository: string): TarEntry[] {
 }
 
 function programEntries(repository: string, dist: string, plugin: string): TarEntry[] {
-  const isShipped = (name: string) => !name.endsWith('.map') && name !== '.tsbuildinfo' && name !== 'release'
+  const isShipped = (name: string) => !name.endsWith('.map') && name !== 'release'
   return [
     ...folder(dist, 'app/dist', isShipped),
     ...folder(join(repository, 'config', 'crd'), 'app/config/crd', () => true),

@@ -7,7 +7,7 @@ import { parseArgs } from 'node:util'
 import { buildImage } from './build.ts'
 
 const { values } = parseArgs({ options: { out: { type: 'string', default: 'dist/image/mooring.tar' } } })
-const { name, digest, archive } = buildImage()
+const { name, digest, archive } = await buildImage()
 mkdirSync(dirname(values.out), { recursive: true })
 writeFileSync(values.out, archive)
 console.log(`${values.out}: ${name}, ${digest}, ${(archive.length / 1024 ** 2).toFixed(1)} MiB`)

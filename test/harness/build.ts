@@ -1,6 +1,5 @@
-// One build of `mooring` for all files of a run, made when the first of them asks. Types are not checked here.
+// One build of `mooring` for all files of a run, made when the first of them asks.
 
-import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
   copyFileSync,
@@ -14,8 +13,8 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { inject } from 'vitest'
+import { buildProgram } from '../../scripts/build/program.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -35,12 +34,7 @@ export async function theBuild(): Promise<Build> {
 async function buildInto(directory: string, builds: string): Promise<void> {
   const draft = mkdtempSync(join(builds, 'draft-'))
   const out = join(draft, 'dist')
-  const compiler = join(root, 'node_modules', '.bin', 'tsc')
-  const info = ['--tsBuildInfoFile', join(draft, 'info')]
-  const options = ['-p', join(root, 'tsconfig.build.json'), '--noCheck', '--outDir', out, ...info]
-  await promisify(execFile)(compiler, options, { cwd: root })
-  const types = join('apiserver', 'builtin', 'types.json')
-  copyFileSync(join(root, 'src', types), join(out, types))
+  await buildProgram(out)
   copyFileSync(join(root, 'package.json'), join(draft, 'package.json'))
   for (const folder of ['node_modules', 'config']) symlinkSync(join(root, folder), join(draft, folder))
   if (!existsSync(join(out, 'main.js'))) throw new Error(`the build left no main.js in ${out}`)
@@ -57,7 +51,7 @@ function stampOfSources(): string {
   const sources = readdirSync(join(root, 'src'), { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile() && !entry.name.endsWith('.test.ts'))
     .map(entry => join(entry.parentPath, entry.name))
-  const settings = ['package.json', 'tsconfig.json', 'tsconfig.build.json'].map(name => join(root, name))
+  const settings = ['package.json', 'tsconfig.json', 'scripts/build/program.ts'].map(name => join(root, name))
   for (const file of [...sources.toSorted(), ...settings]) hash.update(`\0${file}\0`).update(readFileSync(file))
   return hash.digest('hex').slice(0, 16)
 }

@@ -52,10 +52,10 @@ async function whyNot(): Promise<string | undefined> {
 
 async function tell(): Promise<void> {
   console.log('  making it, twice')
-  const image = buildImage()
+  const image = await buildImage()
 
   await sentences.it(`the same files give the same image: ${image.digest.slice(0, 19)}`, async () => {
-    const { digest, archive } = buildImage()
+    const { digest, archive } = await buildImage()
     if (digest !== image.digest || !archive.equals(image.archive)) throw new Error(`the second is ${digest}`)
   })
 

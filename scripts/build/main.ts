@@ -1,0 +1,6 @@
+// npm run build
+
+import { fileURLToPath } from 'node:url'
+import { buildProgram } from './program.ts'
+
+await buildProgram(fileURLToPath(new URL('../../dist', import.meta.url)))
