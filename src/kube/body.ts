@@ -3,7 +3,7 @@
 
 import { hasLongNumber, parseJSON, stringify } from '../json.ts'
 
-const [quote, backslash, openingBracket, closingBracket] = [0x22, 0x5c, 0x5b, 0x5d]
+const [quote, comma, backslash, openingBracket, closingBracket, closingBrace] = [0x22, 0x2c, 0x5c, 0x5b, 0x5d, 0x7d]
 
 export function parseBody(text: string): unknown {
   return hasLongNumber(text) ? parseJSON(text).value : JSON.parse(text)
@@ -20,7 +20,7 @@ export function withoutManagers(text: string): string {
   const kept: string[] = []
   let from = 0
   for (; at !== -1; at = text.indexOf(managersField, from)) {
-    const end = endOfList(text, at + managersField.length)
+    const end = endOfFlatList(text, at + managersField.length) ?? endOfList(text, at + managersField.length)
     // With the comma that followed it; the last field of an object takes the one before it along.
     const isLast = text[end] !== ','
     kept.push(text.slice(from, isLast && text[at - 1] === ',' ? at - 1 : at))
@@ -29,6 +29,23 @@ export function withoutManagers(text: string): string {
   kept.push(text.slice(from))
   return kept.join('')
 }
+
+/**
+ * The same, found without looking at every text on the way, where objects without lists are in it, and a field of an object follows
+ * it: `}],"n` or `}]},"s`. Were this within a text, the quote would end the text, and no letter follows there.
+ */
+function endOfFlatList(text: string, at: number): number | undefined {
+  const end = text.indexOf('}]', at) + 2
+  if (end < at) return undefined
+  let next = end
+  while (text.charCodeAt(next) === closingBrace) next++
+  const isField = text.charCodeAt(next) === comma && text.charCodeAt(next + 1) === quote
+  if (!isField || !isLetter(text.charCodeAt(next + 2))) return undefined
+  const inner = text.indexOf('[', at)
+  return inner === -1 || inner > end ? end : undefined
+}
+
+const isLetter = (code: number): boolean => (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a
 
 /** Where a list ends, of which everything up to `at` was read. */
 function endOfList(text: string, at: number): number {
