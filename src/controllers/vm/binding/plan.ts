@@ -321,7 +321,7 @@ function toText(ip: IP, pools: readonly Pool[]): string {
  * The claim stands by a hold of what its status shows; and by all in its name until it shows something that can be read, and
  * holds that: a status that was changed by hand frees nothing that a guest may use. `held`: all that is held in its name.
  * `isShownByPod`: a pod of its machine that can still run is configured with it. By MACs it stands as long as it lives: it may ask for
- * the former one again, so its own binding lets go of that (`letGoOfMACs`).
+ * the former one again, so its own binding lets go of that (`putToRest` in `binding.ts`).
  */
 export function standsBy(
   { ips }: Pick<IPAMClaim, 'ips'>,
