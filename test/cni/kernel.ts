@@ -3,10 +3,11 @@
 // has network namespaces of its own. It is spoken to over a tap.
 
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdirSync, openSync, writeFileSync } from 'node:fs'
+import { mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { release } from 'node:os'
 import { join } from 'node:path'
+import { Unavailable } from '../../scripts/real/binaries.ts'
 import { needDebian } from '../../scripts/real/debian.ts'
 import { lastLines, type Processes } from '../capi/processes.ts'
 import { until } from '../capi/until.ts'
@@ -38,6 +39,11 @@ async function keepsVLANsApart(): Promise<boolean> {
 
 const port = 7000
 const memory = '512M'
+/**
+ * It keeps the registers of a program in as many bytes as processors had when it was written. Linux takes them back only whole, so where
+ * a processor has more of them (AVX-512), its first program dies.
+ */
+const tooWide = 'ptrace set fp regs failed'
 /** It starts in some seconds; a machine that is busy takes its time. */
 const startsWithinMs = 90_000
 
@@ -75,6 +81,11 @@ async function startUserModeLinux(dir: string, processes: Processes): Promise<Ke
     return runOver(there, program, args, options)
   }
   const isUp = async () => {
+    if (readFileSync(log, 'utf8').includes(tooWide)) {
+      throw new Unavailable(
+        'user-mode-linux cannot keep the registers of this processor, and bridges of this kernel know no VLANs',
+      )
+    }
     const { code } = await ask('true', []).catch(() => ({ code: -1 }))
     return code === 0 ? undefined : lastLines(log)
   }

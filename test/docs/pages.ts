@@ -3,6 +3,7 @@
 
 import { deepStrictEqual } from 'node:assert'
 import { execFile } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -37,6 +38,9 @@ const plain = (text: string): string[] =>
 /** What kubectl says of what a webhook refuses. */
 const refusal = /^Error from server|^The \w+ "\S+" is invalid/m
 
+/** What a reader has to wait for; a busy machine takes its time. */
+const patienceMs = 60_000
+
 /** What the page shows is the end of what was printed. The commands at the end that only look are given again until it is so. */
 export async function follow({ commands, shown }: Step, env: NodeJS.ProcessEnv): Promise<void> {
   // Without --norc it reads a bashrc where its input is a socket, as here, and no shell is around it.
@@ -55,6 +59,10 @@ export async function follow({ commands, shown }: Step, env: NodeJS.ProcessEnv):
   const expected = inOrder(shown)
   let printed = await look()
   const isAsShown = () => printed.slice(-expected.length).join('\n') === expected.join('\n')
-  for (let tries = 0; shown !== '' && !isAsShown() && tries < 60; tries++) printed = await look()
+  const deadlineMs = performance.now() + patienceMs
+  while (shown !== '' && !isAsShown() && performance.now() < deadlineMs) {
+    await delay(200)
+    printed = await look()
+  }
   if (shown !== '') deepStrictEqual(printed.slice(-expected.length), expected)
 }
