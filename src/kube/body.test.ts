@@ -36,7 +36,14 @@ test('what a manager is called ends no list, whatever it looks like', () => {
   for (const manager of ['}]', '}],', '}]},', 'a}],"n', '[{}],"n', '{}],"n":[{}]', '}]}}', ',"n', '}]\\', '}],\\"n']) {
     for (const follow of [{ name: 'x' }, {}, { '\u00e4': 'x' }]) {
       for (const fieldsV1 of [{ 'f:spec': { '.': {} } }, { 'k:{"name":"a[0]"}': {} }, { [manager]: { n: {} } }]) {
-        const metadata = { labels: {}, managedFields: [{ fieldsV1, manager }, { manager, fieldsV1 }], ...follow }
+        const metadata = {
+          labels: {},
+          managedFields: [
+            { fieldsV1, manager },
+            { manager, fieldsV1 },
+          ],
+          ...follow,
+        }
         const { managedFields: _, ...kept } = metadata
         const cut = withoutManagers(JSON.stringify({ items: [{ metadata, spec: { a: [{}] } }, { metadata }] }))
         expect(JSON.parse(cut)).toEqual({ items: [{ metadata: kept, spec: { a: [{}] } }, { metadata: kept }] })
