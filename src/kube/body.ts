@@ -31,8 +31,8 @@ export function withoutManagers(text: string): string {
 }
 
 /**
- * The same, found without looking at every text on the way, where objects without lists are in it, and a field of an object follows
- * it: `}],"n` or `}]},"s`. Were this within a text, the quote would end the text, and no letter follows there.
+ * Where a list ends that has only objects without lists in it, and a field after it: at `}],"n` or `}]},"s`. No text on the way is looked
+ * at: were this within a text, the quote would end the text, and no letter follows there. Undefined where it is another list.
  */
 function endOfFlatList(text: string, at: number): number | undefined {
   const end = text.indexOf('}]', at) + 2
