@@ -526,7 +526,7 @@ function report(rows: readonly Row[], memory: { readonly pods: number; readonly 
     '',
     `\`npm run bench:cni\`, one run on ${machine()}: ADD and DEL of IPAM plugins, each a process, on one real kube-apiserver. whereabouts is`,
     `measured with at most ${peerCalls} calls in each row, begun within ${peerMsMax / 1000} seconds, the others with ${calls}: of fewer than a hundred, p99 is the slowest.`,
-    'Of 16 callers of whereabouts the one that was served is often served again, and the others wait: p50 is the time of the lucky, p99 that of the rest.',
+    'Of 16 callers of whereabouts the one that was served is often served again, and the others wait: p50 is the time of a call that did not wait, p99 that of one that did.',
     '',
     ...lines,
     '',

@@ -3,8 +3,8 @@
 
 import { deepStrictEqual } from 'node:assert'
 import { execFile } from 'node:child_process'
-import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { untilSame } from '../capi/until.ts'
 
 const run = promisify(execFile)
 
@@ -38,9 +38,6 @@ const plain = (text: string): string[] =>
 /** What kubectl says of what a webhook refuses. */
 const refusal = /^Error from server|^The \w+ "\S+" is invalid/m
 
-/** What a reader has to wait for; a busy machine takes its time. */
-const patienceMs = 60_000
-
 /** What the page shows is the end of what was printed. The commands at the end that only look are given again until it is so. */
 export async function follow({ commands, shown }: Step, env: NodeJS.ProcessEnv): Promise<void> {
   // Without --norc it reads a bashrc where its input is a socket, as here, and no shell is around it.
@@ -57,12 +54,7 @@ export async function follow({ commands, shown }: Step, env: NodeJS.ProcessEnv):
   const inOrder = (text: string) => (commands.includes('--sort-by') ? plain(text).sort() : plain(text))
   const look = async () => inOrder(`${done}${await sh(lines.slice(acting).join('\n'))}`)
   const expected = inOrder(shown)
-  let printed = await look()
-  const isAsShown = () => printed.slice(-expected.length).join('\n') === expected.join('\n')
-  const deadlineMs = performance.now() + patienceMs
-  while (shown !== '' && !isAsShown() && performance.now() < deadlineMs) {
-    await delay(200)
-    printed = await look()
-  }
-  if (shown !== '') deepStrictEqual(printed.slice(-expected.length), expected)
+  if (shown === '') return void (await look())
+  const end = async () => (await look()).slice(-expected.length).join('\n')
+  await untilSame('it is as the page shows', expected.join('\n'), end)
 }
