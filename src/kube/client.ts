@@ -148,6 +148,7 @@ interface Call {
   readonly body?: unknown
   readonly contentType?: string
   readonly isStream?: boolean
+  readonly isLarge?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
@@ -196,6 +197,7 @@ class PassClient implements Client {
       kind,
       namespace,
       query: { ...selection(options), limit: limit === undefined ? undefined : String(limit), continue: continueAt },
+      isLarge: true,
       signal,
     }
     const body = readObject(await this.#send(call), call) as {
@@ -388,6 +390,7 @@ async function exchange(
       },
       ...(body !== undefined && { body }),
       ...(call.isStream === true && { isStream: true }),
+      ...(call.isLarge === true && { isLarge: true }),
       signal: abort.signal,
     })
     // A stream goes on under the caller's signals.

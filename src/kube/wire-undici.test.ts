@@ -7,6 +7,7 @@ import { createServer as createTLSServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { afterEach, expect, test } from 'vitest'
 import { VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { keepCertificates } from '../apiserver/certificates/keep.ts'
@@ -118,6 +119,46 @@ test('a stream is read as it comes, and ends soon after its signal', async () =>
   const next = lost(chunks.next())
   abort.abort()
   expect(await next).toBe(true)
+})
+
+/** Compresses for those who ask for it, as an API server does with what is long. */
+const compressing = (text: string) => (request: IncomingMessage, response: ServerResponse) => {
+  if (request.headers['accept-encoding'] !== 'gzip') return response.end(text)
+  response.setHeader('Content-Encoding', 'gzip')
+  return response.end(gzipSync(text))
+}
+
+test('what may be large is asked for compressed, and read as it was', async () => {
+  const text = JSON.stringify({ items: Array.from({ length: 10_000 }, (_, i) => `r\u00f6hre-${i}-\u{1f409}`) })
+  const encodings: unknown[] = []
+  const port = await listen(
+    createServer((request, response) => {
+      encodings.push(request.headers['accept-encoding'])
+      compressing(text)(request, response)
+    }),
+  )
+  const { send } = aWire(`http://127.0.0.1:${port}`)
+  expect((await send({ isLarge: true })).body).toBe(text)
+  expect((await send()).body).toBe(text)
+  expect(encodings).toEqual(['gzip', undefined])
+})
+
+test('a server that does not compress is read as well', async () => {
+  const port = await listen(createServer((_, response) => response.end('{"items":[]}')))
+  expect((await aWire(`http://127.0.0.1:${port}`).send({ isLarge: true })).body).toBe('{"items":[]}')
+})
+
+test('a compressed answer that is cut short or is none is a lost answer', async () => {
+  const packed = gzipSync(JSON.stringify(Array.from({ length: 1_000 }, (_, i) => i)))
+  for (const bytes of [packed.subarray(0, packed.length / 2), Buffer.from('{"items":[]}')]) {
+    const port = await listen(
+      createServer((_, response) => {
+        response.setHeader('Content-Encoding', 'gzip')
+        response.end(bytes)
+      }),
+    )
+    expect(await lost(aWire(`http://127.0.0.1:${port}`).send({ isLarge: true }))).toBe(true)
+  }
 })
 
 test('a request under way ends with its signal, whether the server is silent or in the middle of its answer', async () => {

@@ -97,11 +97,13 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
   metrics?.begin(about)
   caches.claims.subscribe(change => onClaim(world, change, binding, metrics))
   // A list comes in the order of names. Of each namespace the claim that was made first is served first, also by a process that
-  // has just started.
+  // has just started; claims that have an address come after those that wait for one, since nearly all of them are settled.
   void caches.claims.synced().then(() => {
     const known = [...caches.claims.values()]
-    for (const claim of known) if (isUnserved(claim)) world.leftAlone.set(keyOf(claim), recordedBefore)
-    markOldestFirst(known, binding)
+    const [unserved, served] = [known.filter(isUnserved), known.filter(claim => !isUnserved(claim))]
+    for (const claim of unserved) world.leftAlone.set(keyOf(claim), recordedBefore)
+    markOldestFirst(unserved, binding)
+    markOldestFirst(served, binding)
   })
   caches.reports.subscribe(change => binding.mark(change.key))
   caches.clusters.subscribe(change => {
