@@ -33,7 +33,8 @@ export interface Side {
   readonly cluster: Cluster
   readonly bound: Bound
   readonly provider: Provider | undefined
-  startProvider(): Promise<Provider>
+  /** `onSpawn` is given its process before it works. */
+  startProvider(onSpawn?: (pid: number) => void): Promise<Provider>
   stopProvider(): Promise<void>
   close(): Promise<void>
 }
@@ -62,12 +63,18 @@ export async function startSide({ name, dir: root, say, nodeArgs }: SideOptions)
     get provider() {
       return provider
     },
-    async startProvider() {
+    async startProvider(onSpawn) {
       const { kubeconfig } = cluster
       provider =
         name === 'mooring'
-          ? await startController({ kubeconfig, dir, args: ['--log-level=error'], ...(nodeArgs && { nodeArgs }) })
-          : await startReferenceIpam({ kubeconfig, dir, say })
+          ? await startController({
+              kubeconfig,
+              dir,
+              args: ['--log-level=error'],
+              onSpawn,
+              ...(nodeArgs && { nodeArgs }),
+            })
+          : await startReferenceIpam({ kubeconfig, dir, say, onSpawn })
       return provider
     },
     async stopProvider() {

@@ -19,6 +19,8 @@ export interface ControllerOptions {
   readonly args?: readonly string[]
   /** For node itself: `--cpu-prof`. */
   readonly nodeArgs?: readonly string[]
+  /** Called as soon as there is a process, long before it works. */
+  readonly onSpawn?: ((pid: number) => void) | undefined
 }
 
 export interface Provider {
@@ -53,6 +55,7 @@ export async function startController(options: ControllerOptions): Promise<Provi
     ],
     log: join(options.dir, `${options.name ?? 'controller'}.log`),
     readyURL: `http://127.0.0.1:${port}/readyz`,
+    onSpawn: options.onSpawn,
   })
 }
 
@@ -63,14 +66,23 @@ export interface ProviderOptions {
   readonly log: string
   /** Answers well when it works. */
   readonly readyURL: string
+  readonly onSpawn?: ((pid: number) => void) | undefined
 }
 
-export async function startProvider({ program, args, env, log, readyURL }: ProviderOptions): Promise<Provider> {
+export async function startProvider({
+  program,
+  args,
+  env,
+  log,
+  readyURL,
+  onSpawn,
+}: ProviderOptions): Promise<Provider> {
   const out = openSync(log, 'a')
   const from = readFileSync(log).length
   const said = (): string => readFileSync(log).subarray(from).toString('utf8')
   const started = performance.now()
   const child = spawn(program, args, { stdio: ['ignore', out, out], ...(env && { env }) })
+  if (child.pid !== undefined) onSpawn?.(child.pid)
   const deadline = Date.now() + readyWithinMs
   while (!(await answersWell(readyURL))) {
     if (hasEnded(child)) throw new Error(`${program} ended with ${child.exitCode}:\n${lastLines(said())}`)

@@ -10,9 +10,10 @@ export interface ReferenceOptions {
   /** Holds its log. */
   readonly dir: string
   readonly say?: (line: string) => void
+  readonly onSpawn?: ((pid: number) => void) | undefined
 }
 
-export async function startReferenceIpam({ kubeconfig, dir, say }: ReferenceOptions): Promise<Provider> {
+export async function startReferenceIpam({ kubeconfig, dir, say, onSpawn }: ReferenceOptions): Promise<Provider> {
   const program = await binary('manager', say)
   const port = await freePort()
   return startProvider({
@@ -21,5 +22,6 @@ export async function startReferenceIpam({ kubeconfig, dir, say }: ReferenceOpti
     env: { ...process.env, KUBECONFIG: kubeconfig },
     log: join(dir, 'manager.log'),
     readyURL: `http://127.0.0.1:${port}/readyz`,
+    onSpawn,
   })
 }
