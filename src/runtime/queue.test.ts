@@ -437,6 +437,55 @@ describe('a key that is settled', () => {
     expect(ran).toEqual(['last'])
   })
 
+  test('is looked at when those that need a pass had theirs, or soon, should a pass take long', async () => {
+    const clock = new VirtualClock()
+    const ran: string[] = []
+    let looked = 0
+    let end = () => {}
+    const run = (key: string) => {
+      ran.push(key)
+      return new Promise<Next>(resolve => {
+        end = () => resolve({ kind: 'done' })
+      })
+    }
+    const isSettled = (key: string) => {
+      looked++
+      return key !== 'first' && key !== 'last'
+    }
+    const queue = new WorkQueue({ clock, random: () => 0, concurrency: 2, run, isSettled })
+    queue.mark('first')
+    for (let number = 0; number < 5_000; number++) queue.mark(String(number))
+    queue.mark('last')
+    queue.start()
+    await settle()
+    expect(ran).toEqual(['first'])
+    expect(looked).toBeLessThan(500)
+    const before = looked
+    end()
+    for (let turn = 0; turn < 10 && ran.length === 1; turn++) await settle()
+    expect(looked).toBeGreaterThan(before + 4_000)
+    expect(ran).toEqual(['first', 'last'])
+  })
+
+  test('is looked at also while a pass does not end', async () => {
+    const clock = new VirtualClock()
+    const ran: string[] = []
+    const run = (key: string) => {
+      ran.push(key)
+      return new Promise<Next>(() => {})
+    }
+    const isSettled = (key: string) => key !== 'first' && key !== 'last'
+    const queue = new WorkQueue({ clock, random: () => 0, concurrency: 2, run, isSettled })
+    queue.mark('first')
+    for (let number = 0; number < 5_000; number++) queue.mark(String(number))
+    queue.mark('last')
+    queue.start()
+    await settle()
+    expect(ran).toEqual(['first'])
+    await clock.advance(5_000)
+    expect(ran).toEqual(['first', 'last'])
+  })
+
   test('that cannot be told is run', async () => {
     const clock = new VirtualClock()
     const ran: string[] = []

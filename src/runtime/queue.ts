@@ -66,6 +66,10 @@ const askedJitter = 0.25
 /** Passes begun before the event loop gets its turn: passes that wait for nothing must not keep the network waiting. */
 const passesPerTurnMax = 1_000
 
+/** Keys marked early that are looked at in a row while there is work, and the pause before the next ones. */
+const sortedAtOnceMax = 100
+const sortPauseMs = 20
+
 const settled = Promise.resolve()
 
 interface Item {
@@ -98,6 +102,7 @@ export class WorkQueue {
   #isStarted = false
   #isStopped = false
   #isPumpDue = false
+  #cancelSort: CancelTimer | undefined
   #passesThisTurn = 0
   #moment: number | undefined
   #onIdle: (() => void)[] = []
@@ -149,6 +154,7 @@ export class WorkQueue {
   /** Takes nothing more; resolves when what runs has ended. */
   stop(): Promise<void> {
     this.#isStopped = true
+    this.#cancelSort?.()
     for (const item of this.#items.values()) item.cancelTimer?.()
     this.#items.clear()
     this.#early.clear()
@@ -252,15 +258,28 @@ export class WorkQueue {
     }
   }
 
-  /** What was marked early and is settled takes no room at all. */
+  /**
+   * What was marked early and is settled takes no room at all. Nearly all of it is settled: what is found to need a pass gets that
+   * before the rest is looked at.
+   */
   #sortEarly(): void {
+    let looked = 0
     for (const key of this.#early) {
       if (!this.#isStarted) return
       if (this.#passesThisTurn >= passesPerTurnMax) return this.#pumpSoon()
+      if (looked++ >= sortedAtOnceMax && this.#running + this.#ready.size > 0) return this.#sortLater()
       this.#early.delete(key)
       this.#passesThisTurn++
       if (!this.#isSettled(key)) this.mark(key)
     }
+  }
+
+  /** When a pass has ended, but soon also if none does. */
+  #sortLater(): void {
+    this.#cancelSort ??= this.#options.clock.setTimer(sortPauseMs, () => {
+      this.#cancelSort = undefined
+      this.#pumpSoon()
+    })
   }
 
   #isSettled(key: string): boolean {

@@ -104,12 +104,17 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
     for (const claim of unserved) world.leftAlone.set(keyOf(claim), recordedBefore)
     markOldestFirst(unserved, binding)
     markOldestFirst(served, binding)
+    // Those that a claim left behind.
+    for (const key of caches.reports.keys()) binding.mark(key)
   })
-  caches.reports.subscribe(change => binding.mark(change.key))
+  const markLate = (key: string) => {
+    if (caches.claims.hasSynced) binding.mark(key)
+  }
+  caches.reports.subscribe(change => markLate(change.key))
   caches.clusters.subscribe(change => {
     for (const claim of caches.claims.byIndex('cluster', change.key)) binding.mark(keyOf(claim))
   })
-  onHoldsOf(caches, ledger, claims, key => binding.mark(key))
+  onHoldsOf(caches, ledger, claims, markLate)
   sources.subscribe(change => onPool(world, change, binding))
   office.addClaimKind({
     kind: claims,
