@@ -1,7 +1,7 @@
 // The parts of docs/reference/controller.md that are made from the table of desks: which desks there are, and what the controller
 // may do: a table for the office, for each desk, for the election and for the diagnostics.
 
-import { machinesSet, permissionSets } from '../../src/cli/permissions.ts'
+import { fullPermissionSets, permissionSets } from '../../src/cli/permissions.ts'
 import type { Permission, PermissionScope } from '../../src/controllers/component.ts'
 import type { Desk } from '../../src/controllers/desk.ts'
 import { officeComponent } from '../../src/controllers/office/component.ts'
@@ -36,8 +36,10 @@ function toSections(desks: readonly Desk[]): string {
     const sentence = about.has(name) ? `${title}: ${about.get(name)}.` : `${title}.`
     return toSection(sentence, permissions)
   })
-  const full = toSection('The desk machine with `--machine-mode=full`, besides.', machinesSet.permissions)
-  return [...sections, full].join('\n')
+  const full = fullPermissionSets(desks, on).map(({ name, permissions }) =>
+    toSection(`The desk ${name} with \`--machine-mode=full\`, besides.`, permissions),
+  )
+  return [...sections, ...full].join('\n')
 }
 
 const toSection = (sentence: string, permissions: readonly Permission[]): string =>

@@ -8,7 +8,7 @@ import {
   type WebhookAddress,
 } from '../../src/admission/registration.ts'
 import { definitionsOf, needsConversion, withConversion } from '../../src/cli/definitions.ts'
-import { machinesSet, permissionSets } from '../../src/cli/permissions.ts'
+import { fullPermissionSets, permissionSets } from '../../src/cli/permissions.ts'
 import { toClusterRoles } from '../../src/cli/user-roles.ts'
 import { componentsOf } from '../../src/controllers/assemble.ts'
 import type { PermissionScope } from '../../src/controllers/component.ts'
@@ -137,7 +137,7 @@ export function toRBAC(options: InstallOptions): Manifest[] {
 /** Besides, for a controller that makes virtual machines: in the namespace of Machines, and where it is without one. */
 export function toMachinesRBAC(options: InstallOptions, namespace: string): Manifest[] {
   const name = 'machines'
-  const rules = (scopes: readonly PermissionScope[]) => rulesOf([machinesSet], scopes)
+  const rules = (scopes: readonly PermissionScope[]) => rulesOf(fullPermissionSets(options.desks, options.on), scopes)
   return [
     {
       apiVersion: rbacVersion,
@@ -554,7 +554,7 @@ export function toFiles(options: InstallOptions): ManifestFile[] {
 /** One document each. Every rule of a role has a line for each part of the controller that needs it, and what for. */
 export function toYAML(objects: readonly Manifest[], { desks, on }: WhichDesks = plainInstall): string {
   const nodeSet = { name: 'node', permissions: nodePermissions }
-  const reasons = new RuleReasons([...permissionSets(desks, on), machinesSet, nodeSet])
+  const reasons = new RuleReasons([...permissionSets(desks, on), ...fullPermissionSets(desks, on), nodeSet])
   const toText = (object: Manifest) => (isRole(object) ? explained(object, reasons) : stringify(object, yamlStyle))
   return objects.map(object => `---\n${toText(object)}`).join('')
 }

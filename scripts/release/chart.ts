@@ -6,7 +6,7 @@ import { join, relative } from 'node:path'
 import { parseDocument } from 'yaml'
 import { toMutatingConfiguration, toValidatingConfiguration } from '../../src/admission/registration.ts'
 import { deskNames } from '../../src/cli/desks.ts'
-import { machinesSet, type PermissionSet, permissionSets } from '../../src/cli/permissions.ts'
+import { fullPermissionSets, type PermissionSet, permissionSets } from '../../src/cli/permissions.ts'
 import { userRoles } from '../../src/cli/user-roles.ts'
 import type { Component, Permission } from '../../src/controllers/component.ts'
 import { desks } from '../../src/controllers/desks.ts'
@@ -94,11 +94,11 @@ function permissions(): Manifest {
   const ofDesk = (name: string) => ({
     seeing: ofPart(name, ({ isForSeeing }) => isForSeeing),
     working: ofPart(name, ({ isForSeeing }) => !isForSeeing),
+    full: rulesInFull(fullPermissionSets(desks, [name])),
   })
   return {
     office: ofPart(officeComponent.name),
     desks: Object.fromEntries(deskNames.map(name => [name, ofDesk(name)])),
-    machines: { ...rulesByScope(machinesSet), machines: rulesOf([machinesSet], ['machines']) },
     election: ofPart('election'),
     diagnostics: ofPart('diagnostics'),
     registration: ofPart('registration'),
@@ -116,6 +116,14 @@ function users(): Manifest {
     desks: Object.fromEntries(desks.map(desk => [desk.name, rulesOf(desk)])),
   }))
   return { roles }
+}
+
+function rulesInFull(sets: readonly PermissionSet[]) {
+  return {
+    cluster: rulesOf(sets, ['cluster']),
+    watched: rulesOf(sets, ['watched']),
+    machines: rulesOf(sets, ['machines']),
+  }
 }
 
 function rulesByScope(set: PermissionSet) {

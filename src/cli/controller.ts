@@ -31,7 +31,7 @@ import { exitCodes, Failure } from './failure.ts'
 import { giveBackMemory } from './give-back.ts'
 import { parseBindAddress } from './host-port.ts'
 import { bind, type Pages, servePages } from './listen.ts'
-import { leaseName, machinesSet, permissionSets, singlePermissions } from './permissions.ts'
+import { fullPermissionSets, leaseName, permissionSets, singlePermissions } from './permissions.ts'
 import { healthPage, type Readiness, readinessOf } from './readiness.ts'
 import { createRegistrationCheck, type RegistrationCheck } from './registration-check.ts'
 import { type CertificateFiles, createCertificateFiles } from './serving-certificate.ts'
@@ -179,7 +179,7 @@ function runInBackground(undo: Parts['undo'], run: (signal: AbortSignal) => Prom
 function createChecks({ options, desks, on, connected, log }: Parts): StartUpChecks {
   const kinds = componentsOf(desks, on).flatMap(({ name, kinds }) => kinds.map(kind => ({ of: name, ...kind })))
   const permissions = singlePermissions({
-    sets: [...permissionSets(desks, on), ...(options.machineMode === 'full' ? [machinesSet] : [])],
+    sets: [...permissionSets(desks, on), ...(options.machineMode === 'full' ? fullPermissionSets(desks, on) : [])],
     watchedNamespace: options.namespace,
     ownNamespace: options.leaderElectNamespace ?? connected.namespace,
     isElecting: options.leaderElect,

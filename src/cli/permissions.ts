@@ -4,7 +4,6 @@
 
 import { type Component, type Permission, permission } from '../controllers/component.ts'
 import type { Desk } from '../controllers/desk.ts'
-import { fullMachinePermissions } from '../controllers/machine/permissions.ts'
 import { officeComponent } from '../controllers/office/component.ts'
 import { leases } from '../kube/lease.ts'
 import { mutatingConfigurations, policies, policyBindings, validatingConfigurations } from './webhook-configurations.ts'
@@ -45,9 +44,6 @@ export interface PermissionSet {
   readonly permissions: readonly Permission[]
 }
 
-/** What the controller may do besides with `--machine-mode=full`. */
-export const machinesSet: PermissionSet = { name: 'machine', permissions: fullMachinePermissions }
-
 /** Of a desk that is off only what it takes to see: the ledger counts what every installed kind shows. */
 export function permissionSets(desks: readonly Desk[], on: readonly string[]): PermissionSet[] {
   return [
@@ -57,6 +53,13 @@ export function permissionSets(desks: readonly Desk[], on: readonly string[]): P
     { name: 'diagnostics', permissions: diagnosticsPermissions },
     { name: 'registration', permissions: registrationPermissions },
   ].filter(({ permissions }) => permissions.length > 0)
+}
+
+/** What the controller may do besides with `--machine-mode=full`: nothing, where the desk that has this mode is off. */
+export function fullPermissionSets(desks: readonly Desk[], on: readonly string[]): PermissionSet[] {
+  return desks.flatMap(({ name, permissionsInFull: permissions }) =>
+    permissions !== undefined && on.includes(name) ? [{ name, permissions }] : [],
+  )
 }
 
 const seeingOf = ({ permissions }: Component): Permission[] => permissions.filter(({ isForSeeing }) => isForSeeing)

@@ -13,6 +13,8 @@ export interface Component {
   readonly about: string
   readonly kinds: readonly UsedKind[]
   readonly permissions: readonly Permission[]
+  /** What it may do besides with `--machine-mode=full`: an installation grants it on demand, and while the desk is on. */
+  readonly permissionsInFull?: readonly Permission[]
   readonly webhooks: readonly Webhook<unknown>[]
   readonly conversions: readonly Conversion[]
   /** Definitions that it brings to a server that has none: folders or files of `config/crd`, or the objects themselves. */

@@ -277,6 +277,8 @@ describe('a release', () => {
       registration,
       ...Object.values<Desk>(desks).flatMap(desk => [desk.seeing, desk.working]),
     ]
+    const inFull = (name: string) => Object.values<unknown[]>(desks[name].full).flat()
+    expect(deskNames.filter(name => inFull(name).length > 0)).toEqual(['machine'])
     const rules = parts.flatMap(part => Object.values<unknown[]>(part)).flat()
     const texts = (list: readonly unknown[]) => [...new Set(list.map(rule => JSON.stringify(rule)))].toSorted()
     const users = (made('users.yaml').roles as UserRole[]).flatMap(role => [

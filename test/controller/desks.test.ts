@@ -205,4 +205,13 @@ describe('--desks', () => {
     expect(await replica.readyz('/toy')).toMatchObject({ code: 404 })
     expect(replica.lines.filter(({ level }) => level === 'error')).toEqual([])
   })
+
+  test('leaves the desk of Machines off: its mode asks for no permission either', async () => {
+    const { kubeconfig } = await install('mode', ['capi'])
+    const options = { desks: 'capi', machineMode: 'full', insecureDiagnostics: true } as const
+    const replica = await aReplica(kubeconfig, options, desksWithToy)
+    replicas.push(replica)
+    await replica.untilReady()
+    expect(replica.lines.filter(({ desk }) => desk === 'machine')).toEqual([])
+  })
 })

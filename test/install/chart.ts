@@ -140,6 +140,18 @@ export async function checkChart({ it }: Pick<Sentences, 'it'>, world: World): P
     )
   })
 
+  await it('where Mooring would make virtual machines but the desk of Machines is off, has none of those permissions', async () => {
+    const [sets] = [choices['virtual machines that Mooring makes'] ?? []]
+    const on = deskNames.filter(name => name !== 'machine')
+    const rendered = readObjects(await template([...sets, `desks={${on.join(',')}}`]))
+    const names = rendered.filter(({ kind }) => kind.includes('Role')).map(keyOf)
+    expectSame(
+      'roles',
+      [],
+      names.filter(name => name.includes('mooring-machines')),
+    )
+  })
+
   await it('for one namespace, has the permissions of config/rbac/one-namespace.yaml', async () => {
     const rendered = readObjects(await template(['watchNamespace=default', 'userRoles.enabled=false']))
     const rules = (objects: readonly Manifest[]) =>

@@ -76,11 +76,6 @@ export class Registry {
     return [...this.#resources.values()].flatMap(resource => [...resource.versions.values()].map(served => served.kind))
   }
 
-  hasGroup(group: string): boolean {
-    for (const resource of this.#resources.values()) if (resource.group === group) return true
-    return false
-  }
-
   hasGroupVersion(group: string, version: string): boolean {
     for (const resource of this.#resources.values()) {
       if (resource.group === group && resource.versions.has(version)) return true

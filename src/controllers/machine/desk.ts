@@ -5,7 +5,7 @@ import type { Desk, DeskInView } from '../desk.ts'
 import type { Office } from '../office/office.ts'
 import { openClaims } from './claims/open.ts'
 import { claims, controlPlaneMachineSets, machineSets, machines, reports } from './kinds.ts'
-import { machinePermissions } from './permissions.ts'
+import { fullMachinePermissions, machinePermissions } from './permissions.ts'
 import { infrastructures } from './sets/failure-domains.ts'
 import { openSets } from './sets/open.ts'
 import { createSetCaches } from './sets/world.ts'
@@ -26,6 +26,7 @@ export const machine: Desk = {
     { kind: reports, isNeeded: false, comesWith: clusterAPI },
   ],
   permissions: machinePermissions,
+  permissionsInFull: fullMachinePermissions,
   webhooks: machineWebhooks,
   conversions: [],
   definitions: [],

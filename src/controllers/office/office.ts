@@ -30,7 +30,6 @@ import type { Random } from '../../runtime/random.ts'
 import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
-import { connectVSphere } from '../../vsphere/client.ts'
 import { type ClaimKind, ClaimKinds } from './claim-kind.ts'
 import { Gateways } from './gateways.ts'
 import { isGone, type RestWorld } from './hold/quarantine.ts'
@@ -57,7 +56,7 @@ import { addPoolCapacity } from './pool/watches.ts'
 import { createReservationsRead } from './reservations.ts'
 import type { Scope } from './scope.ts'
 import { Sources } from './sources.ts'
-import type { VCenters } from './vcenters.ts'
+import { noVCenters, type VCenters } from './vcenters.ts'
 import { createViews, followHolds, followMACHolds, keyOfKind, poolCacheOf, type Views } from './views.ts'
 import { Waiting } from './waiting.ts'
 
@@ -237,7 +236,7 @@ export function openOffice(parts: OfficeParts): Office {
     ...{ client, clock, random, log, scope, recorderOf, isFrozen },
     ...{ views, ledger, sources, networks, networkRules, gateways, waiting, metrics },
     machineMode: parts.machineMode ?? defaultMachineMode,
-    vcenters: parts.vcenters ?? { servers: new Map(), connect: connectVSphere },
+    vcenters: parts.vcenters ?? noVCenters,
     telemetry: parts.metrics,
     addClaimKind(claims) {
       claimKinds.add(claims)

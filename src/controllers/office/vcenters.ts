@@ -8,3 +8,8 @@ export interface VCenters {
   readonly servers: ReadonlyMap<string, string>
   readonly connect: (options: VSphereOptions) => Promise<VSphereClient>
 }
+
+export const noVCenters: VCenters = {
+  servers: new Map(),
+  connect: () => Promise.reject(new Error('no vCenter may be used')),
+}
