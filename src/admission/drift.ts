@@ -6,7 +6,7 @@ import { isRecord } from '../api/shape.ts'
 import { type RegisteredPolicies, wrongWithPolicy } from './policy-drift.ts'
 import { toMutatingConfiguration, toPolicySpec, toValidatingConfiguration } from './registration.ts'
 import { type Fields, fieldOf, recordIn } from './spec.ts'
-import type { Webhook } from './webhook.ts'
+import type { Webhook, WebhookSet } from './webhook.ts'
 
 /** Webhook configurations and policies as they are stored. */
 export interface Registered extends RegisteredPolicies {
@@ -30,6 +30,38 @@ export function driftOf(webhooks: readonly Webhook[], registered: Registered): R
     if (policy !== undefined) found.set(name, wrongWithPolicy(policy, toPolicySpec(webhook, policy), registered))
   }
   return found
+}
+
+/** A webhook of a desk that is off, which the API server still asks about. */
+export interface LeftOver {
+  readonly desk: string
+  readonly webhook: string
+  /** Of the configuration that has it. */
+  readonly kind: string
+  readonly configuration: string
+}
+
+export function leftOversOf(
+  off: readonly Pick<WebhookSet, 'name' | 'webhooks'>[],
+  { namespace, ...registered }: Pick<Registered, 'validating' | 'mutating'> & { readonly namespace: string },
+): LeftOver[] {
+  const deskOf = new Map(
+    off.flatMap(set => set.webhooks.map(({ name, path }) => [`${name} ${path}`, set.name] as const)),
+  )
+  const found = (kind: string, configurations: readonly unknown[]) =>
+    configurations.flatMap(one =>
+      webhooksIn(one).flatMap((webhook): LeftOver[] => {
+        const desk = deskOf.get(`${webhook.name} ${pathOf(webhook)}`)
+        const isOurs = fieldOf(recordIn(recordIn(webhook, 'clientConfig'), 'service'), 'namespace') === namespace
+        const configuration = isRecord(one) ? fieldOf(recordIn(one, 'metadata'), 'name') : undefined
+        if (desk === undefined || !isOurs || typeof configuration !== 'string') return []
+        return [{ desk, webhook: String(webhook.name), kind, configuration }]
+      }),
+    )
+  return [
+    ...found('ValidatingWebhookConfiguration', registered.validating),
+    ...found('MutatingWebhookConfiguration', registered.mutating),
+  ]
 }
 
 /** Another product may have registered a webhook of the same name: one that is right will do. */

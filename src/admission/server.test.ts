@@ -12,7 +12,7 @@ import { realClock } from '../runtime/clock.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { refused } from './ruling.ts'
 import { startWebhookServer, type WebhookServer, type WebhookServerOptions } from './server.ts'
-import { validatingWebhook, type Webhook, type WebhookSet } from './webhook.ts'
+import { mutatingWebhook, setOfOff, validatingWebhook, type Webhook, type WebhookSet } from './webhook.ts'
 
 const life = { notBefore: new Date(Date.now() - 60_000), notAfter: new Date(Date.now() + 3_600_000) }
 const ca = issueCA('webhook-ca', life)
@@ -124,6 +124,24 @@ describe('the listener', () => {
     expect(counts).toEqual(['mooring_webhook_duration_seconds_count{webhook="validation.boat.sea.example"} 2'])
   })
 
+  test.each([
+    ['validating', validatingWebhook],
+    ['mutating', mutatingWebhook],
+  ] as const)('lets pass what a %s webhook of a desk that is off is asked about, and says so', async (_, make) => {
+    const fails = (): never => {
+      throw new Error('a desk that is off was asked')
+    }
+    const webhook = make(boatKind, fails)
+    await server.stop()
+    server = await start([setOfOff({ name: 'harbour', webhooks: [webhook] })])
+    const object = { apiVersion: 'sea.example/v1', kind: 'Boat', metadata: { name: 'ada' } }
+    const body = JSON.stringify(admissionReview({ operation: 'CREATE', object }))
+    const { code, text } = await send(body, { path: webhook.path })
+    expect(code).toBe(200)
+    const warning = `the desk harbour of Mooring is off and checked nothing; its webhook ${webhook.name} is still registered`
+    expect(JSON.parse(text).response).toEqual({ uid: 'u-1', allowed: true, warnings: [warning] })
+  })
+
   test('does not start with two webhooks at one path', async () => {
     const webhooks = [validatingWebhook(boatKind, answer)]
     const twice = [aSet('harbour', webhooks), aSet('road', webhooks)]
@@ -135,7 +153,7 @@ describe('the listener', () => {
 
   test.each<[string, number, RequestOptions]>([
     ['another path', 404, { path: '/' }],
-    ['the path of a desk that is off', 404, { path: '/validate-air-example-v1-plane' }],
+    ['the path of a desk that there is not', 404, { path: '/validate-air-example-v1-plane' }],
     ['another method', 405, { method: 'PUT' }],
     ['another type', 415, { headers: { 'content-type': 'text/plain' } }],
     [

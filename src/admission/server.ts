@@ -39,7 +39,7 @@ export interface WebhookServerOptions extends Partial<ServingCertificate> {
   readonly host: string
   /** 0 for any that is free. */
   readonly port: number
-  /** Of every desk that is on. What no set brings is not served. */
+  /** Of every desk, on or off (`setOfOff`). What no set brings is not served. */
   readonly sets: readonly WebhookSet[]
   readonly conversions: readonly Conversion[]
   readonly clock: Clock

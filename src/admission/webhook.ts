@@ -4,7 +4,7 @@
 import type { VersionedKind } from '../api/object.ts'
 import type { MatchCondition } from './match-conditions.ts'
 import type { Policy } from './policy.ts'
-import type { Ruling } from './ruling.ts'
+import { allowed, type Ruling } from './ruling.ts'
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE'
 
@@ -66,6 +66,17 @@ export interface WebhookSet<F = unknown> {
   readonly webhooks: readonly Webhook<F>[]
   /** Undefined while the caches are not filled. */
   facts(): F | undefined
+}
+
+/**
+ * The webhooks of a desk that is off. Each lets everything pass: a registration that was left over when the desk was switched off
+ * refuses nothing for want of it.
+ */
+export function setOfOff({ name, webhooks }: Pick<WebhookSet, 'name' | 'webhooks'>): WebhookSet {
+  const warning = (of: string) =>
+    `the desk ${name} of Mooring is off and checked nothing; its webhook ${of} is still registered`
+  const letsPass = (webhook: Webhook): Webhook => ({ ...webhook, answer: () => allowed([warning(webhook.name)]) })
+  return { name, webhooks: webhooks.map(letsPass), facts: () => true }
 }
 
 type Answer<F> = Webhook<F>['answer']

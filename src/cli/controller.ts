@@ -12,6 +12,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { CallerRules } from '../admission/caller.ts'
 import { startWebhookServer } from '../admission/server.ts'
+import { setOfOff } from '../admission/webhook.ts'
 import { type Assembled, assemble, componentsOf } from '../controllers/assemble.ts'
 import type { Desk } from '../controllers/desk.ts'
 import { desks as table } from '../controllers/desks.ts'
@@ -166,6 +167,8 @@ interface Parts {
   readonly undo: (() => Promise<void> | void)[]
 }
 
+const offOf = ({ desks, on }: Pick<Parts, 'desks' | 'on'>) => desks.filter(({ name }) => !on.includes(name))
+
 /** Runs until it is stopped; what is undone after it waits for its end. */
 function runInBackground(undo: Parts['undo'], run: (signal: AbortSignal) => Promise<void>): void {
   const stop = new AbortController()
@@ -245,8 +248,9 @@ async function answerWebhooks(
   const { webhookHost: host, webhookPort: port } = options
   if (port === 'none') return {}
   const conversions = componentsOf(desks, on).flatMap(component => component.conversions)
+  const sets = [...assembled.webhookSets, ...offOf(parts).map(setOfOff)]
   const server = await bind('--webhook-port', { host, port, isIP: false }, () =>
-    startWebhookServer({ host, port, sets: assembled.webhookSets, conversions, clock, log, metrics, tls, callers }),
+    startWebhookServer({ host, port, sets, conversions, clock, log, metrics, tls, callers }),
   )
   undo.push(() => server.stop())
   const certificate = createCertificateFiles({
@@ -268,13 +272,15 @@ async function answerWebhooks(
 
 /** Every replica looks: also one that does not lead answers webhooks. */
 function followRegistration(
-  { options, connected, log, undo }: Parts,
+  parts: Parts,
   { webhookSets }: Assembled,
   metrics: ReturnType<typeof createMetrics>,
 ): RegistrationCheck | undefined {
+  const { options, connected, log, undo } = parts
   if (options.webhookPort === 'none') return undefined
   const webhooks = webhookSets.flatMap(set => set.webhooks)
-  const check = createRegistrationCheck({ client: connected.client, webhooks, clock, log, metrics })
+  const { client, namespace } = connected
+  const check = createRegistrationCheck({ client, webhooks, off: offOf(parts), namespace, clock, log, metrics })
   runInBackground(undo, signal => check.run(signal))
   return check
 }

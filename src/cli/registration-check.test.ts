@@ -15,6 +15,8 @@ const webhook = validatingWebhook(boats, () => allowed())
 const address = { kind: 'service', namespace: 'a', name: 'b' } as const
 const right = toValidatingConfiguration([webhook], { address })
 
+const none = { off: [], namespace: 'a' }
+
 test('a registration that changes is said once, in the log and by a metric, and again when it is mended', async () => {
   const clock = new VirtualClock()
   const lines: string[] = []
@@ -26,7 +28,7 @@ test('a registration that changes is said once, in the log and by a metric, and 
     return { items: kind === validatingConfigurations ? (stored as KubeObject[]) : [] }
   }
   const client = { list } as unknown as Pick<Client, 'list'>
-  const check = createRegistrationCheck({ client, webhooks: [webhook], clock, log, metrics })
+  const check = createRegistrationCheck({ client, webhooks: [webhook], ...none, clock, log, metrics })
   const stop = new AbortController()
   const running = check.run(stop.signal)
   const after = async (next: typeof stored) => {
@@ -51,4 +53,32 @@ test('a registration that changes is said once, in the log and by a metric, and 
   stop.abort()
   await running
   expect(clock.timers).toBe(0)
+})
+
+test('a webhook of a desk that is off is named with the command that removes it, and not where another installation is asked', async () => {
+  const clock = new VirtualClock()
+  const at = (namespace: string, prefix: string) =>
+    toValidatingConfiguration([webhook], { address: { ...address, namespace }, namePrefix: prefix })
+  const stored = [at('a', 'ours-'), at('elsewhere', 'theirs-')]
+  const list = async (kind: unknown) => ({ items: kind === validatingConfigurations ? stored : [] })
+  const client = { list } as unknown as Pick<Client, 'list'>
+  const lines: string[] = []
+  const log = createLog({ write: line => lines.push(line), now: () => clock.now(), level: 'info' })
+  const metrics = createMetrics()
+  const off = [{ name: 'harbour', webhooks: [webhook] }]
+  const check = createRegistrationCheck({ client, webhooks: [], off, namespace: 'a', clock, log, metrics })
+  const stop = new AbortController()
+  const running = check.run(stop.signal)
+  await clock.advance(60_000)
+  expect(check.problems()).toEqual([
+    `webhook ${webhook.name} is still registered, and its desk harbour is off: ` +
+      'kubectl patch validatingwebhookconfiguration ours-validating-webhook-configuration ' +
+      `-p '{"webhooks":[{"$patch":"delete","name":"${webhook.name}"}]}'`,
+  ])
+  expect(lines).toHaveLength(1)
+  stored.shift()
+  await clock.advance(60_000)
+  expect(check.problems()).toEqual([])
+  stop.abort()
+  await running
 })

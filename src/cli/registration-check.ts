@@ -1,8 +1,9 @@
-// The controller looks, now and then, whether its webhooks and policies are still registered as it brings them. It changes nothing: an
-// administrator may have good reasons. It says so in its log, at `/readyz` and in a metric.
+// The controller looks, now and then, whether its webhooks and policies are still registered as it brings them, and whether webhooks
+// of desks that are off are registered still. It changes nothing: an administrator may have good reasons. It says so in its log, at
+// `/readyz` and, of those that are to be there, in a metric.
 
-import { driftOf } from '../admission/drift.ts'
-import type { Webhook } from '../admission/webhook.ts'
+import { driftOf, type LeftOver, leftOversOf } from '../admission/drift.ts'
+import type { Webhook, WebhookSet } from '../admission/webhook.ts'
 import type { Client } from '../kube/client.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
@@ -12,6 +13,10 @@ import { mutatingConfigurations, policies, policyBindings, validatingConfigurati
 export interface RegistrationCheckOptions {
   readonly client: Pick<Client, 'list'>
   readonly webhooks: readonly Webhook[]
+  /** Of desks that are off. */
+  readonly off: readonly Pick<WebhookSet, 'name' | 'webhooks'>[]
+  /** That of this process: a webhook that is asked elsewhere is another installation's. */
+  readonly namespace: string
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
@@ -27,13 +32,17 @@ export interface RegistrationCheck {
 /** Four small lists. The first look comes when an installation has had time to register what it brings. */
 const lookMs = 60_000
 
-const advice = 'apply the webhook configurations and admission policies of this version again'
+const advice =
+  'apply the webhook configurations and admission policies of this version, for the desks that are on, again'
 
 export function createRegistrationCheck(options: RegistrationCheckOptions): RegistrationCheck {
-  const { client, webhooks, clock, log, metrics } = options
+  const { client, webhooks, off, namespace, clock, log, metrics } = options
   let drift: ReadonlyMap<string, string | undefined> = new Map()
-  const problems = () =>
-    [...drift].flatMap(([name, wrong]) => (wrong === undefined ? [] : [`webhook ${name} ${wrong}`]))
+  let leftOvers: readonly LeftOver[] = []
+  const problems = () => [
+    ...[...drift].flatMap(([name, wrong]) => (wrong === undefined ? [] : [`webhook ${name} ${wrong}`])),
+    ...leftOvers.map(toSentence),
+  ]
   metrics.gauge(
     'mooring_webhook_registered',
     '1 for a webhook, or the policy in its place, that is as this version brings it, 0 for one that is not.',
@@ -50,6 +59,7 @@ export function createRegistrationCheck(options: RegistrationCheckOptions): Regi
     const { items: bindings } = await client.list(policyBindings)
     const before = problems().join()
     drift = driftOf(webhooks, { validating, mutating, policies: judged, bindings })
+    leftOvers = leftOversOf(off, { namespace, validating, mutating })
     const now = problems()
     if (now.join() === before) return
     if (now.length === 0) log.info('webhooks are registered again as this version brings them')
@@ -69,4 +79,11 @@ export function createRegistrationCheck(options: RegistrationCheckOptions): Regi
       }
     },
   }
+}
+
+/** Names in the command are ours, or were checked by the API server: nothing in them ends the quotes. */
+function toSentence({ desk, webhook, kind, configuration }: LeftOver): string {
+  const patch = JSON.stringify({ webhooks: [{ $patch: 'delete', name: webhook }] })
+  const command = `kubectl patch ${kind.toLowerCase()} ${configuration} -p '${patch}'`
+  return `webhook ${webhook} is still registered, and its desk ${desk} is off: ${command}`
 }

@@ -167,8 +167,8 @@ describe('webhooks', () => {
     )
   }
 
-  async function refusalOf(pool: object): Promise<string> {
-    return ground.admin.create(pools, pool as KubeObject, { isDryRun: true }).then(
+  async function refusalOf(object: object, kind = pools): Promise<string> {
+    return ground.admin.create(kind, object as KubeObject, { isDryRun: true }).then(
       () => 'accepted',
       (error: Error) => error.message,
     )
@@ -231,6 +231,25 @@ describe('webhooks', () => {
     for (const { path } of webhooks) expect(await codeOf(replica.ports.webhooks, path, caBundle)).toBe(401)
     expect(await codeOf(replica.ports.webhooks, '/convert', caBundle)).toBe(200)
     await ground.remove(pool, toValidatingConfiguration(webhooks, nowhere), toMutatingConfiguration(webhooks, nowhere))
+    await ground.apply(...definitionsOf([officeComponent]).map(withoutConversion))
+  })
+
+  test('of a desk that is off refuse nothing where their registration was left over, and those of the office go on', async () => {
+    const directory = join(ground.directory, 'certificates-of-one-desk')
+    const caBundle = issue(directory)
+    const replica = await start({ desks: 'capi', webhookPort: 0, webhookCertDir: directory })
+    await replica.untilReady()
+    await register(replica.ports.webhooks, caBundle)
+    const bad = { ...aPool(home, 'bad'), spec: { addresses: ['10.9.0.1', '10.8.0.1'], prefix: 24 } }
+    await until('the webhook is called', async () => (await refusalOf(bad)).includes('validation.inclusterippool'))
+    const network = {
+      apiVersion: 'mooring.dev/v1alpha1',
+      kind: 'MigrationNetwork',
+      metadata: { name: 'vm-migration-network' },
+      spec: { bridge: 'br-migration', vlan: 100, range: '10.1.2.0/24' },
+    }
+    expect(await refusalOf(network, kindNamed('MigrationNetwork'))).toBe('accepted')
+    await ground.remove(toValidatingConfiguration(webhooks, nowhere), toMutatingConfiguration(webhooks, nowhere))
     await ground.apply(...definitionsOf([officeComponent]).map(withoutConversion))
   })
 
