@@ -10,7 +10,7 @@ import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
 import type { Handler } from '../apiserver/edge/handler.ts'
 import { assemble, componentsOf } from '../controllers/assemble.ts'
 import type { Component } from '../controllers/component.ts'
-import { desks } from '../controllers/desks.ts'
+import type { Desk } from '../controllers/desk.ts'
 import type { NetworkRules } from '../controllers/office/networks.ts'
 import type { MachineMode } from '../controllers/office/office.ts'
 import type { VCenters } from '../controllers/office/vcenters.ts'
@@ -43,6 +43,8 @@ export interface EmbeddedDesks {
 export interface EmbeddedDesksOptions {
   readonly handler: Handler
   readonly certificates: KeptCertificates
+  /** Every desk there is. */
+  readonly desks: readonly Desk[]
   /** Names of the desks that are on. */
   readonly on: readonly string[]
   readonly networkRules: NetworkRules
@@ -56,7 +58,7 @@ const name = 'mooring'
 const clock = realClock
 
 export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise<EmbeddedDesks> {
-  const { handler, certificates, on, networkRules, machineMode, vcenters, log, metrics } = options
+  const { handler, certificates, desks, on, networkRules, machineMode, vcenters, log, metrics } = options
   const { client, discovery } = connect(handler, certificates, { metrics })
   const random = Math.random
   const parts = { client, discovery, clock, random, log, metrics, instance: hostname() }

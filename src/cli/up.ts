@@ -8,6 +8,8 @@ import { adminKubeconfig } from '../apiserver/certificates/kubeconfig.ts'
 import { createListener } from '../apiserver/edge/listener.ts'
 import { createAPIServer } from '../apiserver/server.ts'
 import { badRequest, StatusError } from '../apiserver/status.ts'
+import type { Desk } from '../controllers/desk.ts'
+import { desks as table } from '../controllers/desks.ts'
 import {
   defaultNetworkRules,
   type NetworkRules,
@@ -75,11 +77,12 @@ export async function up(
   options: UpOptions,
   print: (line: string) => void,
   signal: AbortSignal = new AbortController().signal,
+  desks: readonly Desk[] = table,
 ): Promise<Running> {
   const listen = parseHostPort('--listen', options.listen)
   const dashboard = parseHostPort('--dashboard', options.dashboard)
   refusePorts(listen, dashboard, options)
-  const on = parseDesks(options.desks, { isNoneAllowed: true })
+  const on = parseDesks(options.desks, { isNoneAllowed: true, desks })
   const networkRules = networkRulesOf(options)
   const vcenters = parseVCenters(options.vcenters ?? '')
   const extent = playgroundOf(options, on)
@@ -149,12 +152,13 @@ export async function up(
       undo.push(() => kept.stop())
       signal.throwIfAborted()
     }
-    const desks =
+    const embedded =
       on.length === 0
         ? undefined
         : await startEmbeddedDesks({
             handler: server.handler,
             certificates,
+            desks,
             on,
             networkRules,
             machineMode: options.machineMode,
@@ -162,10 +166,10 @@ export async function up(
             log,
             metrics,
           })
-    if (desks === undefined) await withdrawWebhooks(server.handler, certificates)
+    if (embedded === undefined) await withdrawWebhooks(server.handler, certificates)
     else {
-      undo.push(() => desks.stop())
-      controllers.push(...desks.domains.map(domain => () => domain.backlog))
+      undo.push(() => embedded.stop())
+      controllers.push(...embedded.domains.map(domain => () => domain.backlog))
     }
     signal.throwIfAborted()
     if (extent !== 'none') {
@@ -174,11 +178,11 @@ export async function up(
       controllers.push(() => playground.backlog())
       signal.throwIfAborted()
     }
-    const page = await serveDashboard(dashboard, metrics, desks?.domains ?? [], () => desks?.problems() ?? [])
+    const page = await serveDashboard(dashboard, metrics, embedded?.domains ?? [], () => embedded?.problems() ?? [])
     undo.push(() => page.stop())
     const reload = () => {
       listener.reload()
-      desks?.renew()
+      embedded?.renew()
     }
     const renewal = setInterval(() => renew(certificates, log, reload), certificateCheckMs).unref()
     undo.push(() => clearInterval(renewal))
@@ -196,10 +200,10 @@ export async function up(
     print(`kubeconfig   ${kubeconfig}`)
     if (extent !== 'none') print(`playground   ${standIns[extent]}`)
     // What holds up the deletion of a kind is ended through the API, which is served already.
-    for (const problem of desks?.problems() ?? []) print(`not ready    ${problem}`)
+    for (const problem of embedded?.problems() ?? []) print(`not ready    ${problem}`)
     const ready = () => print('mooring is ready')
-    if (desks === undefined || desks.problems().length === 0) ready()
-    else void desks.complete().then(ready)
+    if (embedded === undefined || embedded.problems().length === 0) ready()
+    else void embedded.complete().then(ready)
     return { api, dashboard: plain, kubeconfig, stop: () => stopAll(undo) }
   } catch (error) {
     await stopAll(undo)
