@@ -72,6 +72,8 @@ export interface DesksUnderTest {
   readonly vcenters?: VCenters
   /** It serves the namespace of its test and no other: what earlier tests left behind is not its affair. */
   readonly isOfHomeAlone?: boolean
+  /** The user that it acts as, with that one's permissions alone. */
+  readonly user?: string
 }
 
 export function aDesk(

@@ -35,12 +35,12 @@ export async function anInProcessWorld(options: WorldOptions): Promise<Ground> {
   if (define !== undefined) await install(server, define(definitions))
   const clock = new VirtualClock()
   const peerCertificate = toDER(certificates().admin().certificate)
-  const wireOf = (headers: Readonly<Record<string, string>> = {}) =>
+  const wireOf = (headers: Readonly<Record<string, string>>) =>
     kubeWire({ handler: () => server.server.handler, peerCertificate, headers })
   const clientBy = (wire: Wire) => speak({ wire, clock, name: 'tester', absentMs: 0 }).client
-  const wire = wireOf()
+  const wireAs = (user?: string) => wireOf(user === undefined ? {} : { 'impersonate-user': user })
   const start = async (which: DesksUnderTest = options) => {
-    const desk = aDesk(wire, clock, home, which)
+    const desk = aDesk(wireAs(which.user), clock, home, which)
     await desk.start()
     onTestFinished(() => desk.kill())
     return desk
@@ -48,8 +48,8 @@ export async function anInProcessWorld(options: WorldOptions): Promise<Ground> {
   const desk = await start()
   if (hasWebhooks) await askWebhooks(server, desk.webhookSets())
   return {
-    client: clientBy(wire),
-    clientOf: user => clientBy(wireOf({ 'impersonate-user': user })),
+    client: clientBy(wireAs()),
+    clientOf: user => clientBy(wireAs(user)),
     clock,
     desk,
     anotherDesk: start,

@@ -52,7 +52,7 @@ const rbac = (kind: string) =>
     versions: ['v1'],
     plural: `${kind.toLowerCase()}s`,
     kind,
-    namespaced: true,
+    namespaced: !kind.startsWith('Cluster'),
   })
 
 const registration = (type: 'Validating' | 'Mutating') =>
@@ -118,6 +118,8 @@ const known: readonly Kind[] = [
   vlanStatuses,
   rbac('Role'),
   rbac('RoleBinding'),
+  rbac('ClusterRole'),
+  rbac('ClusterRoleBinding'),
   registration('Validating'),
   registration('Mutating'),
   ...ofOffice,

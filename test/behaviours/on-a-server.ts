@@ -62,7 +62,7 @@ export async function aServerWorld(options: WorldOptions): Promise<Ground> {
   if (own === undefined && !hasWebhooks) await endWebhooks(client, home)
   const desks: DeskUnderTest[] = []
   const start = async (which: DesksUnderTest = options) => {
-    const desk = aDesk(wire, clock, home, which)
+    const desk = aDesk(which.user === undefined ? wire : actingAs(which.user, wire), clock, home, which)
     await desk.start()
     desks.push(desk)
     onTestFinished(() => desk.stop())
