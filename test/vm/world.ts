@@ -2,11 +2,12 @@
 
 import { expect } from 'vitest'
 import { capi } from '../../src/controllers/capi/desk.ts'
-import type { Desk } from '../../src/controllers/desk.ts'
-import { openBinding } from '../../src/controllers/vm/binding/open.ts'
-import { vmDesk } from '../../src/controllers/vm/desk.ts'
-import { openPods } from '../../src/controllers/vm/pods/open.ts'
+import type { Desk, DeskInView } from '../../src/controllers/desk.ts'
+import type { Office } from '../../src/controllers/office/office.ts'
+import { vm } from '../../src/controllers/vm/desk.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
+import type { Domain } from '../../src/runtime/domain.ts'
+import { done } from '../../src/runtime/reconciler.ts'
 import { holds } from '../behaviours/kinds.ts'
 import { aWorld, type Stored, type Thing, type World, type WorldOptions } from '../behaviours/world.ts'
 import { type NetworkStory, StoryNetworks } from './networks.ts'
@@ -26,8 +27,25 @@ export async function aVMWorld(
   options: Omit<WorldOptions, 'desks'> = {},
 ): Promise<VMWorldUnderTest> {
   const networks = new StoryNetworks(...stories)
-  const desks = [capi, vmDesk(networks.open, [openBinding, openPods])]
+  const desks = [capi, { ...vm, see: (office: Office) => seeStories(office, networks) }]
   return { ...(await aWorld({ ...options, desks })), networks, desks }
+}
+
+function seeStories(office: Office, networks: StoryNetworks): DeskInView {
+  const inView = vm.see({ ...office, networks: networks.open(office) })
+  return { ...inView, open: domain => inView.open(withoutClaims(domain)) }
+}
+
+/** The reconciler that makes claims, and deletes those that no virtual machine asks for, does nothing. */
+function withoutClaims(domain: Domain): Domain {
+  const addReconciler: Domain['addReconciler'] = one =>
+    domain.addReconciler(one.name === 'vm.claims' ? { ...one, reconcile: async () => done() } : one)
+  return new Proxy(domain, {
+    get(_, key) {
+      const value: unknown = key === 'addReconciler' ? addReconciler : Reflect.get(domain, key)
+      return typeof value === 'function' ? value.bind(domain) : value
+    },
+  })
 }
 
 export interface Machine {

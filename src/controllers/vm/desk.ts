@@ -2,10 +2,8 @@
 // opened: claims/open.ts, binding/open.ts, pods/open.ts.
 
 import { launcherLabel } from '../../api/names.ts'
-import type { Domain } from '../../runtime/domain.ts'
 import type { Desk, DeskInView } from '../desk.ts'
 import { attachments } from '../office/kinds.ts'
-import type { NetworksView } from '../office/networks.ts'
 import type { Office } from '../office/office.ts'
 import { RecentRefusals } from '../office/recent-refusals.ts'
 import { openBinding } from './binding/open.ts'
@@ -18,18 +16,12 @@ import { vmPermissions } from './permissions.ts'
 import { openPods } from './pods/open.ts'
 import { followShown } from './shown.ts'
 import { vmWebhooks } from './webhooks/webhooks.ts'
-import { createCaches, type VMWorld } from './world.ts'
+import { createCaches } from './world.ts'
 
 const kubevirt = 'KubeVirt'
 const launchers = { labelSelector: `${launcherLabel}=virt-launcher` }
 
-/** Adds one reconciler, and what wakes it. */
-export type Opens = (office: Office, domain: Domain, world: Omit<VMWorld, 'note'>) => unknown
-
-const reconcilers: readonly Opens[] = [openClaims, openBinding, openPods]
-
-/** `networksOf`: how this process reads networks. `opened`: some of its reconcilers, where not all are wanted. */
-export const vmDesk = (networksOf: (office: Office) => NetworksView, opened = reconcilers): Desk => ({
+export const vm: Desk = {
   name: 'vm',
   about: 'Interfaces of virtual machines keep their IPAMClaims, and these their addresses',
   kinds: [
@@ -49,11 +41,11 @@ export const vmDesk = (networksOf: (office: Office) => NetworksView, opened = re
   webhooks: vmWebhooks,
   conversions: [],
   definitions: [],
-  see: office => seeVM(office, networksOf(office), opened),
-})
+  see: seeVM,
+}
 
-function seeVM(office: Office, networks: NetworksView, opened: readonly Opens[]): DeskInView {
-  const { client, clock, random, ledger, sources } = office
+function seeVM(office: Office): DeskInView {
+  const { client, clock, random, ledger, sources, networks } = office
   const caches = createCaches(office.isFrozen, office.views)
   const areShown = followShown({ ...caches, networks, sources }, ledger)
   // What an IPPool keeps that cannot be read would be given to others.
@@ -68,7 +60,9 @@ function seeVM(office: Office, networks: NetworksView, opened: readonly Opens[])
       const asked = { launchersOf: createLaunchersOf(client, clock), readReservations: office.readReservations }
       const world = { client, clock, random, ledger, sources, caches, networks, isAllShown, ...asked, ...kept }
       if (telemetry !== undefined) measureClaims(telemetry, world)
-      for (const open of opened) open(office, domain, world)
+      openClaims(office, domain, world)
+      openBinding(office, domain, world)
+      openPods(office, domain, world)
       for (const kind of seen) kind.neededBy(domain)
       office.needNetworks(domain)
       office.watch(domain, virtualMachines, caches.vms)
@@ -76,5 +70,3 @@ function seeVM(office: Office, networks: NetworksView, opened: readonly Opens[])
     },
   }
 }
-
-export const vm = vmDesk(({ networks }) => networks)
