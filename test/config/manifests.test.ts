@@ -18,7 +18,8 @@ import type { KubeObject } from '../../src/apiserver/object.ts'
 import { permissionSets } from '../../src/cli/permissions.ts'
 import { componentsOf } from '../../src/controllers/assemble.ts'
 import { capi } from '../../src/controllers/capi/desk.ts'
-import { desksWithToy, toy } from '../controller/toy-desk.ts'
+import { toy } from '../toy-desk/desk.ts'
+import { desksWithToy } from '../toy-desk/desks.ts'
 
 const files = toFiles(plainInstall)
 
@@ -94,7 +95,7 @@ describe('an installation with a desk that is off', () => {
       { apiGroups: ['ipam.cluster.x-k8s.io'], resources: ['ipaddressclaims'], verbs: ['list', 'watch'] },
       { apiGroups: ['ipam.cluster.x-k8s.io'], resources: ['ipaddresses'], verbs: ['list', 'watch'] },
     ])
-    expect(rules.flatMap(({ resources }) => resources)).toContain('buoys/status')
+    expect(rules.flatMap(({ resources }) => resources)).toContain('berths/status')
     const names = toWebhooks(options).flatMap(({ webhooks }) => (webhooks ?? []) as { name: string }[])
     expect(names.length).toBeGreaterThan(0)
     expect(names.filter(({ name }) => capi.webhooks.some(webhook => webhook.name === name))).toEqual([])
@@ -105,7 +106,7 @@ describe('an installation with a desk that is off', () => {
       (metadata as { name: string }).name === 'mooring-edit' ? (rules as Rule[]) : [],
     )
     const written = edited.filter(({ verbs }) => verbs.includes('create')).flatMap(({ resources }) => resources)
-    expect(written).toEqual(['buoys'])
+    expect(written).toEqual(['berths'])
     expect(edited.flatMap(({ resources }) => resources)).not.toContain('ipaddressclaims')
   })
 
@@ -118,10 +119,9 @@ describe('an installation with a desk that is off', () => {
     const twin = { ...toy, name: 'twin' }
     const both = { ...options, desks: [...desksWithToy, twin], on: ['toy', 'twin'] }
     const text = toYAML(toRBAC(both), both)
-    expect(text).toContain(
-      '  # toy: without it, buoys have no status.\n  # twin: without it, buoys have no status.\n  - apiGroups:',
-    )
-    expect(text.match(/buoys\/status/g)).toHaveLength(1)
+    const reason = 'without it, a berth does not say what it has, or why it waits.'
+    expect(text).toContain(`  # toy: ${reason}\n  # twin: ${reason}\n  - apiGroups:`)
+    expect(text.match(/berths\/status/g)).toHaveLength(1)
   })
 })
 

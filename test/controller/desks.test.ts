@@ -5,18 +5,22 @@ import { parseAllDocuments } from 'yaml'
 import { type Manifest, plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
 import { standInsOf } from '../../src/cli/definitions.ts'
 import { printDefinitions } from '../../src/cli/print-definitions.ts'
-import { refOf } from '../../src/kube/object.ts'
+import { type KubeObject, refOf } from '../../src/kube/object.ts'
+import { readyOf } from '../behaviours/promises.ts'
+import { desksWithToy } from '../toy-desk/desks.ts'
+import { toyDefinitions } from '../toy-desk/kinds.ts'
 import { aClaim, addressOf, aGround, aNamespace, aPool, type Ground, kindNamed, until } from './ground.ts'
 import { aReplica, type Replica } from './replica.ts'
-import { aBuoy, buoyDefinition, desksWithToy } from './toy-desk.ts'
 
 const home = 'desks-home'
+const [berthDefinition] = toyDefinitions as [KubeObject]
 let ground: Ground
 const replicas: Replica[] = []
 
 beforeAll(async () => {
   ground = await aGround()
-  await ground.apply(aNamespace(home), buoyDefinition)
+  await ground.apply(aNamespace(home), ...toyDefinitions)
+  await untilServed(() => ground.apply(network))
 })
 afterAll(() => ground.stop())
 afterEach(async () => {
@@ -59,16 +63,38 @@ async function statesOf(replica: Replica): Promise<string[]> {
   return [...lines].map(([, desk, state]) => `${desk} ${state}`)
 }
 
-const isMarked = async (buoy: object) => {
-  const found = await ground.admin.get(kindNamed('Buoy'), refOf(buoy as never))
-  return found?.metadata.labels?.seen === 'yes'
+const network = {
+  apiVersion: 'toy.example.org/v1',
+  kind: 'ToyNetwork',
+  metadata: { name: 'desks' },
+  spec: { subnets: ['10.9.0.0/24'] },
 }
+
+const aBerth = (name: string) => ({
+  apiVersion: 'toy.example.org/v1',
+  kind: 'Berth',
+  metadata: { namespace: home, name },
+  spec: { network: network.metadata.name },
+})
+
+const isServed = async (berth: object) =>
+  readyOf(await ground.admin.get(kindNamed('Berth'), refOf(berth as never)))?.status === 'True'
+
+/** A kind is served a little later than it is defined. */
+const untilServed = (write: () => Promise<void>) =>
+  until('the kind is served', () =>
+    write().then(
+      () => true,
+      () => false,
+    ),
+  )
 
 describe('with two desks, of which one lacks a permission', () => {
   test('the process is ready and names it, the other desk works, and it begins when it has the permission', async () => {
-    const { kubeconfig, grant } = await install('pair', ['capi', 'toy'], 'buoys/status')
+    const { kubeconfig, grant } = await install('pair', ['capi', 'toy'], 'berths/status')
     const replica = await start(kubeconfig, ['capi', 'toy'])
-    const reason = 'may not patch buoys.example.org/status: without it, buoys have no status'
+    const reason =
+      'may not patch berths.toy.example.org/status: without it, a berth does not say what it has, or why it waits'
     await replica.untilReady()
     await until('the desk is known to wait', async () => (await statesOf(replica)).includes('toy waiting'))
     expect(await replica.readyz()).toEqual({ code: 200, text: `ok\ndesk toy waits: ${reason}\n` })
@@ -79,24 +105,31 @@ describe('with two desks, of which one lacks a permission', () => {
 
     const pool = aPool(home, 'pair', '10.11.0.0/24')
     const claim = aClaim(home, 'pair', pool)
-    const buoy = aBuoy(home, 'pair')
-    await ground.apply(pool, claim, buoy)
+    const berth = aBerth('pair')
+    await ground.apply(pool, claim, berth)
     expect(await addressOf(ground.admin, claim)).toBe('10.11.0.1')
-    expect(await isMarked(buoy)).toBe(false)
+    expect(await isServed(berth)).toBe(false)
 
     await grant()
-    await until('the buoy is marked', () => isMarked(buoy))
+    await until('the berth is served', () => isServed(berth))
     expect(await replica.readyz()).toEqual({ code: 200, text: 'ok' })
     expect(await statesOf(replica)).toEqual(['office working', 'capi working', 'toy working'])
+    // While a desk is there to let it go.
+    await ground.remove(berth)
+    await until(
+      'the berth is gone',
+      async () => (await ground.admin.get(kindNamed('Berth'), refOf(berth))) === undefined,
+    )
   })
 })
 
 describe('with one desk, which lacks a permission', () => {
   test('the process is not ready, and says why', async () => {
-    const { kubeconfig } = await install('single', ['toy'], 'buoys/status')
+    const { kubeconfig } = await install('single', ['toy'], 'berths/status')
     const replica = await start(kubeconfig, ['toy'])
     await replica.said({ msg: 'a permission is missing', desk: 'toy' })
-    const text = 'desk toy waits: may not patch buoys.example.org/status: without it, buoys have no status\n'
+    const text =
+      'desk toy waits: may not patch berths.toy.example.org/status: without it, a berth does not say what it has, or why it waits\n'
     await until('nothing else is missing', async () => (await replica.readyz()).text === text)
     expect((await replica.readyz()).code).toBe(503)
     expect(replica.lines.map(({ msg }) => msg)).not.toContain('leads')
@@ -118,28 +151,23 @@ describe('with every desk, and without the permission to be the leader', () => {
 
 describe('with a desk whose kind is not installed', () => {
   test('the process is ready and leads, and the desk begins when the kind comes', async () => {
-    await ground.remove(buoyDefinition)
+    await ground.remove(berthDefinition)
     await until('the kind is gone', async () => {
-      return (await ground.admin.get(kindNamed('CustomResourceDefinition'), refOf(buoyDefinition))) === undefined
+      return (await ground.admin.get(kindNamed('CustomResourceDefinition'), refOf(berthDefinition))) === undefined
     })
     const { kubeconfig } = await install('early', ['toy'])
     const replica = await start(kubeconfig, ['toy'])
     await replica.untilReady()
     await until('the office works', async () => (await statesOf(replica)).includes('office working'))
     expect(await statesOf(replica)).toEqual(['office working', 'toy not installed'])
-    const reason = 'buoys.example.org is not installed: it comes with the test'
+    const reason = 'berths.toy.example.org is not installed: it comes with the toy'
     expect(await replica.readyz()).toEqual({ code: 200, text: `ok\ndesk toy waits: ${reason}\n` })
     expect(await replica.readyz('/toy')).toEqual({ code: 503, text: `${reason}\n` })
 
-    await ground.apply(buoyDefinition)
-    const buoy = aBuoy(home, 'early')
-    await until('the kind is served', () =>
-      ground.apply(buoy).then(
-        () => true,
-        () => false,
-      ),
-    )
-    await until('the buoy is marked', () => isMarked(buoy))
+    await ground.apply(berthDefinition)
+    const berth = aBerth('early')
+    await untilServed(() => ground.apply(berth))
+    await until('the berth is served', () => isServed(berth))
     await until('nothing is missing', async () => (await replica.readyz()).text === 'ok')
   })
 })
@@ -191,16 +219,17 @@ describe('with the desk vm, in a cluster without the kinds of virtual machines',
 describe('--desks', () => {
   test('leaves a desk off: it makes no pass, its kinds are seen, and it needs no permission to write', async () => {
     const { rules, kubeconfig } = await install('off', ['capi'])
-    expect(rules.filter(({ resources }) => resources?.some(name => name.startsWith('buoys')))).toEqual([
-      { apiGroups: ['example.org'], resources: ['buoys'], verbs: ['list', 'watch'] },
+    expect(rules.filter(({ resources }) => resources?.some(name => /^(berths|toynetworks)/.test(name)))).toEqual([
+      { apiGroups: ['toy.example.org'], resources: ['berths'], verbs: ['list', 'watch'] },
+      { apiGroups: ['toy.example.org'], resources: ['toynetworks'], verbs: ['list', 'watch'] },
     ])
     const replica = await start(kubeconfig, ['capi'])
     const pool = aPool(home, 'off', '10.12.0.0/24')
     const claim = aClaim(home, 'off', pool)
-    const buoy = aBuoy(home, 'off')
-    await ground.apply(buoy, pool, claim)
+    const berth = aBerth('off')
+    await ground.apply(berth, pool, claim)
     expect(await addressOf(ground.admin, claim)).toBe('10.12.0.1')
-    expect(await isMarked(buoy)).toBe(false)
+    expect(await isServed(berth)).toBe(false)
     expect(await statesOf(replica)).toEqual(['office working', 'capi working'])
     expect(await replica.readyz('/toy')).toMatchObject({ code: 404 })
     expect(replica.lines.filter(({ level }) => level === 'error')).toEqual([])
