@@ -172,15 +172,15 @@ export function addressToPool({ kind, metadata, spec, spaceGiven }: AddressPool)
 }
 
 /**
- * A ClusterAddressPool has the space that it names. To a namespaced pool it is given, once (`src/ipam/joining.ts`): of what is
- * stored only the two possible answers count, and without one nothing is decided yet.
+ * A ClusterAddressPool has the space that it names. To a namespaced pool, and to one that names another pool, it is given, once
+ * (`src/ipam/joining.ts`): of what is stored only the possible answers count, and without one nothing is decided yet.
  */
 function spaceIn(identity: Identity, isNamespaced: boolean, asked: string, given: string): string {
-  if (asked === '') return spaceOfPool(identity)
-  if (!isNamespaced || given === asked) return asked
+  if (asked === '' || asked === spaceOfPool(identity)) return spaceOfPool(identity)
+  const isName = parseIdentityKey(asked) === undefined
+  if ((isName && !isNamespaced) || given === asked) return asked
   // The space of a pool is never a namespace's own.
-  const isOwn = given === spaceOfNamespace(identity.namespace, asked) && parseIdentityKey(asked) === undefined
-  return isOwn ? given : ''
+  return isName && given === spaceOfNamespace(identity.namespace, asked) ? given : ''
 }
 
 function reservationsOf(

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest'
 import { orThrow } from '../../test/harness/or-throw.ts'
 import { isSpace } from '../api/space.ts'
 import { toPool } from '../api/to-pool.ts'
-import { decideSpace, type SpaceMember } from './joining.ts'
+import { type AskingPool, decideSpace, type SpaceFacts, type SpaceMember } from './joining.ts'
 
-const offering: SpaceMember = { text: 'ClusterAddressPool one', offers: true }
-const closed: SpaceMember = { text: 'ClusterAddressPool two', offers: false }
+const offering: SpaceMember = { offers: true, isNetwork: false }
+const closed: SpaceMember = { offers: false, isNetwork: false }
 
 const noMembers: SpaceMember[] = []
 const offered = [offering]
-const offeredByAll = [offering, { ...offering, text: 'ClusterAddressPool three' }]
+const offeredByAll = [offering, offering]
 const offeredBySome = [offering, closed]
 const notOffered = [closed]
 
@@ -26,8 +26,13 @@ function aPool(asked: string, stored: string) {
   )
 }
 
-function decided(asked: string, stored: string, members: readonly SpaceMember[]): string {
-  const joining = decideSpace(aPool(asked, stored), members)
+function decided(
+  asked: string,
+  stored: string,
+  members: readonly SpaceMember[],
+  facts: Partial<SpaceFacts> = {},
+): string {
+  const joining = decideSpace(aPool(asked, stored), { ...alone, members, ...facts })
   return 'space' in joining ? joining.space : joining.refused.reason
 }
 
@@ -36,6 +41,12 @@ const none = ''
 const lab = 'ClusterAddressPool.mooring.dev/lab'
 const ownPool = 'InClusterIPPool.ipam.cluster.x-k8s.io/team-a/db'
 const othersPool = 'InClusterIPPool.ipam.cluster.x-k8s.io/team-b/db'
+
+const alone: SpaceFacts = {
+  members: noMembers,
+  namespaceHas: undefined,
+  named: { spaceAsked: undefined, space: ownPool },
+}
 
 describe('a pool of team-a that asks for a space', () => {
   test.each([
@@ -60,6 +71,30 @@ describe('a pool of team-a that asks for a space', () => {
     ['is refused a pool of another namespace', othersPool, none, noMembers, refused],
   ])('%s', (_, asked, stored, members, then) => {
     expect(decided(asked, stored, members)).toBe(then)
+  })
+})
+
+describe('a pool of team-a, beside others of its namespace', () => {
+  const own = { namespaceHas: 'own' } as const
+  const joined = { namespaceHas: 'joined' } as const
+  const named = (space: string, spaceAsked?: string): Partial<SpaceFacts> => ({ named: { space, spaceAsked } })
+
+  test.each<[string, string, string, SpaceMember[], Partial<SpaceFacts>, string]>([
+    // asked, stored, cluster-wide, in its namespace, then
+    ['shares what the namespace has already', 'blue', none, offered, own, 'team-a/blue'],
+    ['shares it also where the one of the cluster is not offered', 'blue', none, notOffered, own, 'team-a/blue'],
+    ['gives nothing new in one of the cluster beside it', 'blue', 'blue', offered, own, refused],
+    ['joins what another joined', 'blue', none, offered, joined, 'blue'],
+    ['gets no space beside one that another joined, and that is gone', 'blue', none, noMembers, joined, refused],
+    ['keeps its own beside one that another joined', 'blue', 'team-a/blue', offered, joined, 'team-a/blue'],
+
+    ['waits for a pool that is not there', ownPool, none, noMembers, { named: undefined }, 'SpaceUndecided'],
+    ['stays with a pool that is gone', ownPool, ownPool, noMembers, { named: undefined }, ownPool],
+    ['gets no space by a pool that is elsewhere', ownPool, none, noMembers, named('blue', 'blue'), 'SpaceUndecided'],
+    ['gets none by a pool that has none yet', ownPool, none, noMembers, named('', 'blue'), 'SpaceUndecided'],
+    ['stays where it joined a pool', ownPool, ownPool, noMembers, named('blue', 'blue'), ownPool],
+  ])('%s', (_, asked, stored, members, facts, then) => {
+    expect(decided(asked, stored, members, facts)).toBe(then)
   })
 })
 
@@ -112,7 +147,7 @@ describe('by writing the status of its pool, team-a', () => {
 
 describe('the author of a pool that is refused', () => {
   const messageOf = (asked: string, stored: string, members: readonly SpaceMember[]): string => {
-    const joining = decideSpace(aPool(asked, stored), members)
+    const joining = decideSpace(aPool(asked, stored), { ...alone, members })
     return 'refused' in joining ? joining.refused.message : ''
   }
 
@@ -128,7 +163,33 @@ describe('the author of a pool that is refused', () => {
     expect(messageOf(lab, none, notOffered)).toBe(said)
   })
 
+  test('reads what to do about a network in which the namespace has no part', () => {
+    expect(messageOf('blue', none, [{ offers: false, isNetwork: true }])).toBe(
+      'space blue is that of a network in which namespace team-a has no part: create a NetworkAttachmentDefinition of the network ' +
+        'there, which the network has to be offered to; or choose another name: none that begins with team-a_ is taken by another namespace',
+    )
+  })
+
+  test('reads in which space a pool is that it names', () => {
+    const said = (pool: AskingPool) => {
+      const joining = decideSpace(pool, { ...alone, named: { space: 'team-a/blue', spaceAsked: 'blue' } })
+      return 'refused' in joining && `${joining.refused.reason}: ${joining.refused.message}`
+    }
+    const own = aPool(ownPool, none)
+    expect(said(own)).toBe(
+      'SpaceUndecided: InClusterIPPool team-a/db, which AddressPool team-a/vms names as its space, is in space team-a/blue: ' +
+        'make a pool whose spec.space is blue',
+    )
+    const ofCluster = { ...own, identity: { ...own.identity, kind: 'ClusterAddressPool', namespace: '' } }
+    expect(said(ofCluster)).toBe(
+      'SpaceUndecided: InClusterIPPool team-a/db, which ClusterAddressPool vms names as its space, is in space team-a/blue: ' +
+        'only pools of that namespace can join it',
+    )
+  })
+
   test('reads that the space is gone', () => {
-    expect(messageOf('blue', 'blue', noMembers)).toContain('space blue, which AddressPool team-a/vms joined, is gone')
+    expect(messageOf('blue', 'blue', noMembers)).toContain(
+      'space blue, which pools of namespace team-a joined, is gone',
+    )
   })
 })

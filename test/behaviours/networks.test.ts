@@ -60,16 +60,41 @@ describe('The space of a network', () => {
     expect(hold?.spec.space).toBe(name)
   })
 
-  test('is closed to pools of other namespaces, until the oldest attachment lists them', async () => {
+  test('is closed to pools of other namespaces, until the oldest attachment lists them and they take part', async () => {
     const world = await aWorld()
     const name = aName()
     const [red, blue] = [await world.anotherNamespace(), await world.anotherNamespace()]
-    const net = await world.create(anAttachment(layer2(name)).in(red))
-    await world.heard(net)
+    const net = await oldest(world, anAttachment(layer2(name)).in(red))
     const pool = await world.create(poolIn(blue, name))
+    await isKeptOut(world, pool)
+    await world.create(anAttachment(layer2(name)).in(blue))
     await isKeptOut(world, pool)
     await world.patch(net, { metadata: { annotations: { 'mooring.dev/allowed-namespaces': blue } } })
     await joins(world, pool, name)
+  })
+
+  test('catches no pool of another namespace by offering itself to all: its author is told what to do', async () => {
+    const world = await aWorld()
+    const name = aName()
+    const [red, blue] = [await world.anotherNamespace(), await world.anotherNamespace()]
+    await world.heard(await world.create(anAttachment(layer2(name)).in(red).offeredTo('*')))
+    const pool = await world.create(poolIn(blue, name))
+    await isKeptOut(world, pool)
+    const claim = await world.create(aClaim().in(blue).on(pool))
+    await saysWhy(world, claim, 'PoolNotReady', /create a NetworkAttachmentDefinition of the network there/)
+    await world.create(anAttachment(layer2(name)).in(blue))
+    await joins(world, pool, name)
+    await isServed(world, claim)
+  })
+
+  test('divides no pools of its namespace that name it: where one has that of the namespace, all later ones do', async () => {
+    const world = await aWorld()
+    const name = aName()
+    const red = await world.anotherNamespace()
+    const first = await world.create(poolIn(red, name))
+    await joins(world, first, `${red}/${name}`)
+    await world.heard(await world.create(anAttachment(layer2(name)).in(red)))
+    await joins(world, await world.create(poolIn(red, name)), `${red}/${name}`)
   })
 
   test('is not lost with the network: holders stay, and the same network is joined again', async () => {

@@ -165,6 +165,18 @@ describe('A name that no pool of the cluster has', () => {
     await world.desk.start()
     await spaceOf(world, own, `${world.home}/${space}`)
   })
+
+  test('stays that for all pools of the namespace, also for those that are made later', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const early = await world.create(anAddressPool().withAddresses('10.0.1.7').with({ space }))
+    await spaceOf(world, early, `${world.home}/${space}`)
+    await world.heard(await world.create(aClusterAddressPool().withAddresses('10.0.1.7').with({ space })))
+    const late = await world.create(anAddressPool().withAddresses('10.0.1.7').with({ space }))
+    await aServedClaim(world, aClaim().on(early), '10.0.1.7')
+    await saysWhy(world, await world.create(aClaim().on(late)), 'PoolExhausted')
+    await spaceOf(world, late, `${world.home}/${space}`)
+  })
 })
 
 describe('The gateway of a pool of the cluster', () => {
@@ -197,6 +209,42 @@ describe('The space of another pool', () => {
     await aServedClaim(world, aClaim().on(first), '10.0.1.7')
     await saysWhy(world, await world.create(aClaim().on(second)), 'PoolExhausted')
     await spaceOf(world, second, space)
+  })
+
+  test('is waited for by a pool that names it first', async () => {
+    const world = await aWorld()
+    const first = aPool().withAddresses('10.0.1.7')
+    const space = `InClusterIPPool.ipam.cluster.x-k8s.io/${world.home}/${first.object.metadata.name}`
+    const [own, wide] = [
+      await world.create(anAddressPool().withAddresses('10.0.1.7').with({ space })),
+      await world.create(aClusterAddressPool().withAddresses('10.0.1.7').with({ space })),
+    ]
+    for (const pool of [own, wide]) {
+      await world.eventually(async () =>
+        expect(readyOf(await world.get(pool))).toMatchObject({ status: 'False', reason: 'SpaceUndecided' }),
+      )
+    }
+    await world.create(first)
+    for (const pool of [own, wide]) await spaceOf(world, pool, space)
+    await aServedClaim(world, aClaim().on(wide), '10.0.1.7')
+    await saysWhy(world, await world.create(aClaim().on(own)), 'PoolExhausted')
+  })
+
+  test('is not taken for the space that the other pool itself names: a pool that names it is told that one', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const first = await world.create(anAddressPool().withAddresses('10.0.1.7').with({ space }))
+    await spaceOf(world, first, `${world.home}/${space}`)
+    const key = `AddressPool.mooring.dev/${world.home}/${first.metadata.name}`
+    for (const draft of [anAddressPool(), aClusterAddressPool()]) {
+      const pool = await world.create(draft.withAddresses('10.0.1.7').with({ space: key }))
+      await world.eventually(async () => {
+        const ready = readyOf(await world.get(pool))
+        expect(ready?.status).toBe('False')
+        expect(ready?.message).toContain(`is in space`)
+      })
+      await saysWhy(world, await world.create(aClaim().on(pool)), 'PoolNotReady', /is in space/)
+    }
   })
 
   test('is joined by a ClusterAddressPool, in whichever namespace the pool is', async () => {

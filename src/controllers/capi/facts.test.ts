@@ -49,8 +49,8 @@ const aPool = (uid: string, addresses: string[]) => ({
 
 describe('a request that was made up', () => {
   const caches = createCaches()
-  const sources = new Sources(caches)
   const ledger = new Ledger()
+  const sources = new Sources(caches, ledger)
   const gateways = new Gateways(sources, ledger)
   const pool = poolCacheOf(caches, { kind: 'AddressPool', group: 'mooring.dev' })
   caches.claims.put(aClaim('c-1', '172.20.5.7') as KubeObject)

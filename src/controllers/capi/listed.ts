@@ -61,7 +61,7 @@ export async function listWorld(client: Pick<Client, 'list'>, scope: Scope): Pro
 export function worldOf(listed: Listed): ListedWorld {
   const caches = createCaches()
   const ledger = new Ledger()
-  const sources = new Sources(caches)
+  const sources = new Sources(caches, ledger)
   followHolds(caches, ledger)
   const seen = { ...caches, sources }
   followShown(seen, ledger)

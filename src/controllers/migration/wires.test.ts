@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { anAttachment, withoutOVN } from '../../../test/harness/attachments.ts'
 import { toRangeText } from '../../ip/range.ts'
 import type { KubeObject } from '../../kube/object.ts'
+import { Ledger } from '../office/ledger.ts'
 import { defaultNetworkRules, Networks } from '../office/networks.ts'
 import { Sources } from '../office/sources.ts'
 import { createViews } from '../office/views.ts'
@@ -16,7 +17,7 @@ const lab = { type: 'mooring', pool: { kind: 'ClusterAddressPool', name: 'lab' }
 /** In namespaces that are there, with a pool of the cluster that is offered to red alone. */
 function spacesOf(key: string, config: object) {
   const views = createViews()
-  const sources = new Sources(views)
+  const sources = new Sources(views, new Ledger())
   new Networks(views, sources, defaultNetworkRules, withoutOVN)
   for (const name of ['red', 'blue', home]) {
     views.namespaces.put({ metadata: { name, resourceVersion: '1', labels: { team: name } } } as unknown as KubeObject)

@@ -35,7 +35,7 @@ test('a kind and a name that a claim made up are no labels', () => {
 
 test('no series comes twice: both families of a network are added up, and networks keep their names', () => {
   const views = createViews()
-  const sources = new Sources(views)
+  const sources = new Sources(views, new Ledger())
   new Networks(views, sources, defaultNetworkRules, withoutOVN)
   for (const [key, name] of [
     ['red/a', 'Tenant_Red'],
@@ -58,7 +58,7 @@ test('no series comes twice: both families of a network are added up, and networ
 
 test('an IPv4 subnet without a free address is seen beside an IPv6 subnet', () => {
   const views = createViews()
-  const sources = new Sources(views)
+  const sources = new Sources(views, new Ledger())
   const networks = new Networks(views, sources, defaultNetworkRules, withoutOVN)
   const config = ovn({ name: 'tenant', subnets: '10.0.0.0/30,fd00::/64', excludeSubnets: '10.0.0.0/30' })
   views.attachments.put(anAttachment('red/a', config) as KubeObject)

@@ -5,6 +5,7 @@ import { metadataOf } from '../../api/object.ts'
 import { shapeOf } from '../../api/shape.ts'
 import { toIPText } from '../../ip/address.ts'
 import type { KubeObject } from '../../kube/object.ts'
+import { Ledger } from './ledger.ts'
 import { defaultNetworkRules, Networks, type NetworksChange } from './networks.ts'
 import { Sources } from './sources.ts'
 import { createViews } from './views.ts'
@@ -13,7 +14,7 @@ const network = (name: string) => ({ apiGroup: 'k8s.cni.cncf.io', kind: 'Network
 
 function inView(rules: Partial<typeof defaultNetworkRules> = {}, presence = withoutOVN) {
   const views = createViews()
-  const sources = new Sources(views)
+  const sources = new Sources(views, new Ledger())
   const networks = new Networks(views, sources, { ...defaultNetworkRules, ...rules }, presence)
   const changes: NetworksChange[] = []
   networks.subscribe(change => changes.push(change))
@@ -57,6 +58,10 @@ function inView(rules: Partial<typeof defaultNetworkRules> = {}, presence = with
       sources
         .poolsOf(network(name))
         .map(({ reservations }) => [...reservations].map(([key, ip]) => `${key} ${toIPText(ip)}`)),
+    spaceOf: (namespace: string) => {
+      const own = sources.poolOf(`AddressPool.mooring.dev/${namespace}/own`)
+      return own && sources.spaceFor(own)
+    },
     label: (name: string, labels: object) => views.namespaces.put(next({ metadata: { name, labels } })),
     /** The network of an attachment, or the reason and sentence of its refusal. */
     judged: (key: string) => {
@@ -314,16 +319,78 @@ describe('a space of an administrator', () => {
     expect(own && sources.spaceFor(own)).toEqual({ space: 'blue' })
   })
 
-  test('of a network alone is joined by pools of the namespaces that the network is offered to', () => {
-    const { put, pool, sources } = inView()
+  test('of a network alone is joined by pools of the namespaces that take part in the network, and catches no other', () => {
+    const { put, remove, pool, spaceOf } = inView()
+    put('red/a', ovn(), offered('*'))
+    for (const namespace of ['red', 'green', 'blue']) pool('own', { ...addresses }, namespace)
+    put('green/a', ovn(), created(2))
+    expect([spaceOf('red'), spaceOf('green')]).toEqual([{ space: 'blue' }, { space: 'blue' }])
+    expect(spaceOf('blue')).toMatchObject({
+      refused: {
+        reason: 'SpaceNotOffered',
+        message: expect.stringContaining('create a NetworkAttachmentDefinition of the network there'),
+      },
+    })
+    remove('green/a')
+    expect(spaceOf('green')).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
+  })
+
+  test('of a network is joined by no namespace with an attachment of its own that the network refuses', () => {
+    const { put, pool, spaceOf } = inView()
     put('red/a', ovn(), offered('green'))
-    for (const namespace of ['green', 'blue']) pool('own', { ...addresses }, namespace)
-    const spaceOf = (namespace: string) => {
-      const own = sources.poolOf(`AddressPool.mooring.dev/${namespace}/own`)
-      return own && sources.spaceFor(own)
+    put('green/a', ovn({ subnets: '10.9.0.0/24' }), created(2))
+    put('blue/a', ovn(), offered('*', 2))
+    for (const namespace of ['green', 'blue']) {
+      pool('own', { ...addresses }, namespace)
+      expect(spaceOf(namespace)).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
     }
-    expect(spaceOf('green')).toEqual({ space: 'blue' })
+  })
+
+  test('of a network is not in the way of a pool whose namespace the name begins with, and that has no part in it', () => {
+    const { put, udn, pool, spaceOf } = inView()
+    put('red/a', ovn({ name: 'green_net' }), offered('*'))
+    pool('own', { ...addresses, space: 'green_net' }, 'green')
+    expect(spaceOf('green')).toEqual({ space: 'green/green_net' })
+    pool('own', { ...addresses, space: 'green_net' }, 'blue')
     expect(spaceOf('blue')).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
+    put('green/net', ovn({ name: 'green_net' }), created(2))
+    expect(spaceOf('green')).toEqual({ space: 'green_net' })
+    udn('lab', { team: 'red' })
+    put('red/lab', ovn({ name: 'cluster_udn_lab' }))
+    pool('own', { ...addresses, space: 'cluster_udn_lab' }, 'cluster')
+    expect(spaceOf('cluster')).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
+  })
+
+  test('of a network with an attachment in the namespace of a pool, or none any more, is judged again for that pool', () => {
+    const { put, remove, pool, sources } = inView()
+    put('red/a', ovn(), offered('*'))
+    pool('own', { ...addresses }, 'green')
+    const judged: string[] = []
+    sources.subscribe(({ key, isChanged }) => isChanged && judged.push(key))
+    put('green/a', ovn(), created(2))
+    remove('green/a')
+    expect(judged).toEqual(['AddressPool.mooring.dev/green/own', 'AddressPool.mooring.dev/green/own'])
+  })
+
+  test('of a network is judged again when an administrator defines it', () => {
+    const { put, udn, pool, sources, spaceOf } = inView({ openNetworks: true })
+    put('red/lab', ovn({ name: 'cluster_udn_lab' }))
+    pool('own', { ...addresses, space: 'cluster_udn_lab' }, 'green')
+    expect(spaceOf('green')).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
+    const judged: string[] = []
+    sources.subscribe(({ key, isChanged }) => isChanged && judged.push(key))
+    udn('lab', { team: 'red' })
+    expect(judged).toContain('AddressPool.mooring.dev/green/own')
+    expect(spaceOf('green')).toEqual({ space: 'cluster_udn_lab' })
+  })
+
+  test('of the network of a ClusterUserDefinedNetwork is joined by pools of all namespaces that it selects', () => {
+    const { put, udn, pool, spaceOf } = inView()
+    udn('lab', { team: 'red' })
+    put('red/lab', ovn({ name: 'cluster_udn_lab' }))
+    for (const namespace of ['red', 'green']) pool('own', { ...addresses, space: 'cluster_udn_lab' }, namespace)
+    expect(spaceOf('red')).toEqual({ space: 'cluster_udn_lab' })
+    expect(spaceOf('green')).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
   })
 })
 

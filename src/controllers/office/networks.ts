@@ -47,7 +47,7 @@ import {
 import { reservedOf } from '../../networks/reserved.ts'
 import { readable } from './kept.ts'
 import { attachmentOf, clusterUDNOf, definedNetworkOf, ipPoolOf } from './parsed.ts'
-import { type SourceChange, type Sources, toSource } from './sources.ts'
+import { type Source, type SourceChange, type Sources, toSource } from './sources.ts'
 import { readPool, type Views } from './views.ts'
 
 /** One NetworkAttachmentDefinition: its network, or why it has none that Mooring serves. */
@@ -354,6 +354,8 @@ export class Networks implements NetworksView {
     for (const name of names) {
       const now = after !== undefined && isOVN(after) && after.reading.name === name ? after : undefined
       if (this.#consider(name, key, now)) for (const one of this.#keysOf(name)) touched.add(one)
+      // Its namespace may take part in the network now, or no longer.
+      this.#sources.judgeAgain(name, (next ?? old).metadata.namespace)
     }
     this.#publish([...touched], [...names])
   }
@@ -373,7 +375,24 @@ export class Networks implements NetworksView {
 
   #put(network: Network | undefined): void {
     const [first, ...others] = network?.pools ?? []
-    if (first !== undefined) this.#sources.put(toSource([first, ...others], { isNetwork: network?.ovn !== undefined }))
+    if (network === undefined || first === undefined) return
+    const source = toSource([first, ...others])
+    if (network.ovn === undefined) return this.#sources.put(source)
+    const offersSpaceTo: Source['offersSpaceTo'] = (namespace, labels) =>
+      labels !== undefined && this.#offersSpace(network.name, namespace)
+    this.#sources.put({ ...source, isNetwork: true, offersSpaceTo })
+  }
+
+  /**
+   * Whether pools of a namespace may join the space of a network by its name. One that an administrator defines is offered. One of
+   * tenants that offers itself may have the name by chance, or to catch the pools of others: the namespace has to take part in it.
+   */
+  #offersSpace(name: string, namespace: string): boolean {
+    if (this.#udnOf(name) !== undefined) return this.#selects(this.#networks.get(name)?.allowedNamespaces, namespace)
+    return this.#views.attachments.byIndex('local', `${namespace}/${name}`).some(object => {
+      const judged = this.#judgeObject(object)
+      return 'network' in judged && judged.network.ovn !== undefined
+    })
   }
 
   /** One attachment of the network came, changed or went, or may now take part or no longer. True if the network is another now. */
@@ -452,7 +471,10 @@ export class Networks implements NetworksView {
     const isOffered = isSame && isDeepStrictEqual(before.namespaceSelector, after.namespaceSelector)
     const isDefined = isDeepStrictEqual(old && definedNetworkOf(old), next && definedNetworkOf(next))
     if (isOffered && isDefined) return
-    this.#lookAgain(networkNameOfClusterUDN(key))
+    const name = networkNameOfClusterUDN(key)
+    this.#lookAgain(name)
+    // From now on an administrator decides which namespaces may join its space, or no longer.
+    this.#sources.judgeAgain(name)
   }
 
   #followIPPool({ old, new: next }: Change<KubeObject>): void {

@@ -146,7 +146,7 @@ export function openOffice(parts: OfficeParts): Office {
   const { client, clock, random, log, domain, scope, recorderOf, isFrozen = false } = parts
   const views = createViews(isFrozen)
   const ledger = new Ledger()
-  const sources = new Sources(views)
+  const sources = new Sources(views, ledger)
   const networkRules = parts.networkRules ?? defaultNetworkRules
   const ovn = new Presence({ kind: egressIPs, discovery: parts.discovery, clock, random })
   const networks = new Networks(views, sources, networkRules, ovn)

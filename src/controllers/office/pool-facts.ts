@@ -36,7 +36,7 @@ export interface PoolFacts {
   toldOf(pool: Identity): readonly ToldSubnet[]
   /** All pools of all kinds that can be read. */
   pools(): Iterable<Pool>
-  /** Why a pool does not get the space that it asks for; undefined if it does. */
+  /** Why a pool does not get the space that it asks for, or not yet; undefined if it does. */
   whySpaceRefused(pool: Pool): Refusal | undefined
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { orThrow } from '../../../test/harness/or-throw.ts'
 import type { Pool } from '../../api/pool.ts'
 import { toPool } from '../../api/to-pool.ts'
+import { Ledger } from './ledger.ts'
 import { Sources, toSource } from './sources.ts'
 import { createViews } from './views.ts'
 
@@ -14,7 +15,7 @@ function aPool(addresses: string, { name = 'blue', space = 'blue', isOneOfTwo = 
 const key = 'ClusterAddressPool.mooring.dev/blue'
 
 describe('a source of both families', () => {
-  const sources = new Sources(createViews())
+  const sources = new Sources(createViews(), new Ledger())
   const isOneOfTwo = true
   sources.put(toSource([aPool('10.0.0.0/24', { isOneOfTwo }), aPool('fd00::/64', { isOneOfTwo })]))
 
@@ -30,7 +31,7 @@ describe('a source of both families', () => {
 })
 
 test('two pools share addresses that both offer, in one space and of one family', () => {
-  const sources = new Sources(createViews())
+  const sources = new Sources(createViews(), new Ledger())
   const keyOf = (name: string) => `ClusterAddressPool.mooring.dev/${name}`
   sources.put(toSource([aPool('10.0.0.0/24')]))
   sources.put(toSource([aPool('10.0.0.128/25', { name: 'half' })]))

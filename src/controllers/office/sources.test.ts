@@ -5,6 +5,7 @@ import { type Pool, poolKey } from '../../api/pool.ts'
 import { spaceOfPool } from '../../api/space.ts'
 import { toPool } from '../../api/to-pool.ts'
 import { parseIP } from '../../ip/address.ts'
+import { Ledger } from './ledger.ts'
 import { type SourceChange, Sources } from './sources.ts'
 import { createViews } from './views.ts'
 
@@ -29,7 +30,7 @@ function aPool(kind: 'AddressPool' | 'ClusterAddressPool', spec: object = {}, me
 
 function watched() {
   const views = createViews()
-  const sources = new Sources(views)
+  const sources = new Sources(views, new Ledger())
   const changes: SourceChange[] = []
   sources.subscribe(change => changes.push(change))
   const put = (object: ReturnType<typeof aPool>) => views.pools.get(`${object.kind}.mooring.dev`)?.put(object)
@@ -122,5 +123,95 @@ describe('a pool of a namespace that asks for the space of a network', () => {
     expect(told()).toEqual(['AddressPool.mooring.dev/lab/vms true'])
     sources.remove(network.identity)
     expect(told()).toContain('AddressPool.mooring.dev/lab/vms true')
+  })
+})
+
+describe('pools of one namespace that name one space', () => {
+  const blue = aPool('ClusterAddressPool', { space: 'blue' }, { name: 'lab' })
+  const asking = (name: string, given?: string) => ({
+    ...aPool('AddressPool', { space: 'blue' }, { name }),
+    ...(given && { status: { space: given } }),
+  })
+  const spaceFor = (sources: Sources, object: object) => sources.spaceFor(orThrow(toPool(object)))
+
+  test('share that of the namespace, also if the cluster got one of the name between them', () => {
+    const { sources, put } = watched()
+    put(asking('one', 'lab/blue'))
+    put(blue)
+    expect(spaceFor(sources, asking('two'))).toEqual({ space: 'lab/blue' })
+    expect(spaceFor(sources, { ...asking('two'), metadata: { name: 'two', namespace: 'other' } })).toEqual({
+      space: 'blue',
+    })
+  })
+
+  test('are none of them given that of the namespace while one is in that of the cluster, which is gone', () => {
+    const { sources, put } = watched()
+    put(asking('one', 'blue'))
+    expect(spaceFor(sources, asking('two'))).toMatchObject({ refused: { message: expect.stringContaining('is gone') } })
+  })
+
+  test('are told, where two processes decided otherwise for each; and are judged again when one of them goes', () => {
+    const { sources, put, told, views } = watched()
+    put(blue)
+    put(asking('one', 'lab/blue'))
+    const [one, two] = [asking('one', 'lab/blue'), asking('two', 'blue')]
+    put(two)
+    expect(spaceFor(sources, one)).toEqual({ space: 'lab/blue' })
+    expect(spaceFor(sources, two)).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
+    told()
+    views.pools.get('AddressPool.mooring.dev')?.remove(one)
+    expect(told()).toContain('AddressPool.mooring.dev/lab/two true')
+    expect(spaceFor(sources, two)).toEqual({ space: 'blue' })
+  })
+})
+
+describe('a pool that names another pool as its space', () => {
+  const other = 'AddressPool.mooring.dev/lab/other'
+  const asking = aPool('AddressPool', { space: other })
+  const ofCluster = aPool('ClusterAddressPool', { space: other }, { name: 'wide' })
+  const spaceFor = (sources: Sources, object: object) => sources.spaceFor(orThrow(toPool(object)))
+
+  test('is undecided until that is there, and judged again when it comes', () => {
+    const { sources, put, told } = watched()
+    put(asking)
+    put(ofCluster)
+    expect(spaceFor(sources, asking)).toMatchObject({ refused: { reason: 'SpaceUndecided' } })
+    expect(spaceFor(sources, ofCluster)).toMatchObject({ refused: { reason: 'SpaceUndecided' } })
+    told()
+    put(aPool('AddressPool', {}, { name: 'other' }))
+    expect(told().toSorted()).toEqual([
+      'AddressPool.mooring.dev/lab/other true',
+      'AddressPool.mooring.dev/lab/vms true',
+      'ClusterAddressPool.mooring.dev/wide true',
+    ])
+    expect([spaceFor(sources, asking), spaceFor(sources, ofCluster)]).toEqual([{ space: other }, { space: other }])
+  })
+
+  test('is told the space that the other one is in, when that comes too', () => {
+    const { sources, put, told } = watched()
+    put(asking)
+    told()
+    put(aPool('AddressPool', { space: 'blue' }, { name: 'other' }))
+    expect(told()).toContain('AddressPool.mooring.dev/lab/vms true')
+    for (const object of [asking, ofCluster]) {
+      expect(spaceFor(sources, object)).toMatchObject({
+        refused: { message: expect.stringContaining('spec.space is blue') },
+      })
+    }
+  })
+
+  test('keeps the space that it has, whatever becomes of the other one', () => {
+    const { sources, put } = watched()
+    const joined = { ...ofCluster, status: { space: other } }
+    expect(spaceFor(sources, joined)).toEqual({ space: other })
+    put(aPool('AddressPool', { space: 'blue' }, { name: 'other' }))
+    expect(spaceFor(sources, joined)).toEqual({ space: other })
+  })
+
+  test('may name itself', () => {
+    const { sources } = watched()
+    const own = aPool('ClusterAddressPool', { space: 'ClusterAddressPool.mooring.dev/vms' })
+    expect(orThrow(toPool(own)).space).toBe('ClusterAddressPool.mooring.dev/vms')
+    expect(spaceFor(sources, own)).toEqual({ space: 'ClusterAddressPool.mooring.dev/vms' })
   })
 })

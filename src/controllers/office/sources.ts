@@ -3,17 +3,20 @@
 //
 // A pool of a namespace that asks to join a space of the cluster is judged by the sources that have it (ipam/joining.ts).
 
-import { type Identity, identityKey } from '../../api/object.ts'
+import { clusterUDNOfNetwork } from '../../api/cluster-user-defined-network.ts'
+import { type Identity, identityKey, parseIdentityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { poolKey } from '../../api/pool.ts'
 import { selects } from '../../api/selector.ts'
+import { spaceOfNamespace } from '../../api/space.ts'
 import type { Family } from '../../ip/address.ts'
 import { overlapsSet } from '../../ip/range-set.ts'
 import { decideSpace, type Joining } from '../../ipam/joining.ts'
-import { poolText, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
+import { type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { type Change, isSpecChange } from '../../kube/cache.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { readable } from './kept.ts'
+import type { Ledger } from './ledger.ts'
 import { poolOf } from './parsed.ts'
 import type { Views } from './views.ts'
 
@@ -27,7 +30,7 @@ export interface Source {
   readonly isOfCluster: boolean
   /** A network is in the space of its name, which it shares where pools of the cluster have it: these decide then. */
   readonly isNetwork: boolean
-  /** Labels are undefined while the namespace is not known. */
+  /** So that its pools may join. Labels are undefined while the namespace is not known. */
   offersSpaceTo(namespace: string, labels: Labels | undefined): boolean
 }
 
@@ -42,21 +45,22 @@ export interface SourceChange {
 
 export class Sources {
   readonly #views: Pick<Views, 'namespaces'>
+  readonly #ledger: Pick<Ledger, 'indexOf'>
   readonly #sources = new Map<string, Source>()
   readonly #pools = new Map<string, Pool>()
   /** Keys of sources, and of pools, by space. */
   readonly #bySpace = new Map<string, { readonly sources: Set<string>; readonly pools: Set<string> }>()
-  /** Keys of the pools of namespaces that ask for a space, by the name they ask for. */
-  readonly #asking = new Map<string, Set<string>>()
+  /** The pools that ask for a space, by what they ask for, then by their namespace. */
+  readonly #asking = new Map<string, Map<string, Asking>>()
   readonly #subscribers = new Set<(change: SourceChange) => void>()
 
-  constructor(views: Pick<Views, 'pools' | 'namespaces'>) {
+  constructor(views: Pick<Views, 'pools' | 'namespaces'>, ledger: Pick<Ledger, 'indexOf'>) {
     this.#views = views
+    this.#ledger = ledger
     for (const cache of views.pools.values()) cache.subscribe(change => this.#followPool(change))
     // By its labels a space may be offered to it, or no longer.
     views.namespaces.subscribe(change => {
-      const namespace = change.key
-      for (const asking of this.#asking.values()) this.#judgeAgain(asking, namespace)
+      for (const space of this.#asking.keys()) this.judgeAgain(space, change.key)
     })
   }
 
@@ -112,16 +116,30 @@ export class Sources {
     this.#replace(identityKey(source), undefined, true)
   }
 
-  /** Which space a pool of a namespace gets that asks for one by name, and why not. */
+  /** Which space a pool gets that asks for one, or why it gets none; undefined for a pool that depends on no other. */
   spaceFor(pool: Pool): Joining | undefined {
     if (!asksForSpace(pool)) return undefined
     const { namespace } = pool.identity
     const labels = this.#labelsOf(namespace)
-    const members = this.#deciding(pool.spaceAsked).map(source => ({
-      text: poolText(source.identity),
-      offers: source.offersSpaceTo(namespace, labels),
-    }))
-    return decideSpace(pool, members)
+    const members = this.#deciding(pool.spaceAsked).flatMap(source => {
+      const [offers, { isNetwork }] = [source.offersSpaceTo(namespace, labels), source]
+      return isNetwork && !offers && isNameOf(namespace, pool.spaceAsked) ? [] : [{ offers, isNetwork }]
+    })
+    const key = parseIdentityKey(pool.spaceAsked)
+    const [named] = key === undefined ? [] : this.poolsOf(key)
+    return decideSpace(pool, { members, namespaceHas: this.#namespaceHas(pool), named })
+  }
+
+  /** What other pools of its namespace have that ask for the same, or what holds are left of such pools. */
+  #namespaceHas({ identity: { namespace }, spaceAsked, space }: AskingPool): 'own' | 'joined' | undefined {
+    const has = this.#poolsHave(namespace, spaceAsked)
+    if (has === 'own' || space !== '') return has
+    return this.#ledger.indexOf(spaceOfNamespace(namespace, spaceAsked)).size > 0 ? 'own' : has
+  }
+
+  #poolsHave(namespace: string, asked: string): 'own' | 'joined' | undefined {
+    if (this.#bySpace.has(spaceOfNamespace(namespace, asked))) return 'own'
+    return (this.#asking.get(asked)?.get(namespace)?.joined ?? 0) > 0 ? 'joined' : undefined
   }
 
   /** Whether the pools of the cluster in a space, if there are any, all offer it to this namespace. Networks are not asked. */
@@ -169,26 +187,30 @@ export class Sources {
   #replace(key: string, source: Source | undefined, isChanged: boolean): void {
     const old = new Map((this.#sources.get(key)?.pools ?? []).map(pool => [poolKey(pool), pool]))
     const next = new Map((source?.pools ?? []).map(pool => [poolKey(pool), pool]))
+    const asking = [...old.values(), ...next.values()].filter(asksForSpace)
+    const hadBefore = asking.map(({ identity, spaceAsked }) => this.#poolsHave(identity.namespace, spaceAsked))
     for (const [poolKey, pool] of old) {
       this.#pools.delete(poolKey)
       this.#leaveSpace(pool.space, key, poolKey)
-      if (asksForSpace(pool)) removeFrom(this.#asking, pool.spaceAsked, poolKey)
+      if (asksForSpace(pool)) this.#removeAsking(pool, poolKey)
     }
     if (source === undefined) this.#sources.delete(key)
     else this.#sources.set(key, source)
     for (const [poolKey, pool] of next) {
       this.#pools.set(poolKey, pool)
       this.#joinSpace(pool.space, key, poolKey)
-      if (asksForSpace(pool)) addTo(this.#asking, pool.spaceAsked, poolKey)
+      if (asksForSpace(pool)) this.#addAsking(pool, poolKey)
     }
     for (const poolKey of new Set([...old.keys(), ...next.keys()])) {
       this.#publish({ key: poolKey, old: old.get(poolKey), new: next.get(poolKey), isChanged })
     }
-    if (isChanged) {
-      const spaces = new Set([...old.values(), ...next.values()].map(({ space }) => space))
-      for (const space of spaces) {
-        this.#judgeAgain(this.#asking.get(space) ?? [])
-      }
+    if (!isChanged) return
+    const spaces = new Set([...old.values(), ...next.values()].map(({ space }) => space))
+    // Of a pool that is in another space than its own, those that name it by its key are told so.
+    for (const space of spaces.add(key)) this.judgeAgain(space)
+    for (const [i, { identity, spaceAsked }] of asking.entries()) {
+      const has = this.#poolsHave(identity.namespace, spaceAsked)
+      if (has !== hadBefore[i]) this.judgeAgain(spaceAsked, identity.namespace)
     }
   }
 
@@ -196,13 +218,32 @@ export class Sources {
     for (const onChange of this.#subscribers) onChange(change)
   }
 
-  /** What they may have of the space they ask for may be decided otherwise now. */
-  #judgeAgain(keys: Iterable<string>, namespace?: string): void {
-    for (const key of [...keys]) {
+  /** What the pools that ask for a space, all or those of a namespace, may have of it may be decided otherwise now. */
+  judgeAgain(space: string, namespace?: string): void {
+    const asking = this.#asking.get(space)
+    const ofNamespaces = namespace === undefined ? [...(asking?.values() ?? [])] : [asking?.get(namespace)]
+    for (const key of ofNamespaces.flatMap(one => [...(one?.pools ?? [])])) {
       const pool = this.#pools.get(key)
-      if (pool === undefined || (namespace !== undefined && pool.identity.namespace !== namespace)) continue
-      this.#publish({ key, old: pool, new: pool, isChanged: true })
+      if (pool !== undefined) this.#publish({ key, old: pool, new: pool, isChanged: true })
     }
+  }
+
+  #addAsking({ identity: { namespace }, spaceAsked, space }: AskingPool, key: string): void {
+    const asking = this.#asking.get(spaceAsked) ?? new Map<string, Asking>()
+    const one = asking.get(namespace) ?? { pools: new Set<string>(), joined: 0 }
+    one.pools.add(key)
+    if (space === spaceAsked) one.joined++
+    this.#asking.set(spaceAsked, asking.set(namespace, one))
+  }
+
+  #removeAsking({ identity: { namespace }, spaceAsked, space }: AskingPool, key: string): void {
+    const asking = this.#asking.get(spaceAsked)
+    const one = asking?.get(namespace)
+    if (one === undefined) return
+    one.pools.delete(key)
+    if (space === spaceAsked) one.joined--
+    if (one.pools.size === 0) asking?.delete(namespace)
+    if (asking?.size === 0) this.#asking.delete(spaceAsked)
   }
 
   #joinSpace(space: string, source: string, pool: string): void {
@@ -220,29 +261,33 @@ export class Sources {
   }
 }
 
-/** A pool of a namespace that names a space. */
-function asksForSpace(pool: Pool): pool is Pool & { readonly spaceAsked: string } {
-  return pool.spaceAsked !== undefined && pool.identity.namespace !== ''
+type AskingPool = Pool & { readonly spaceAsked: string }
+
+/** Those of one namespace that ask for one space: their keys, and how many of them joined it. */
+interface Asking {
+  readonly pools: Set<string>
+  joined: number
 }
 
-function addTo(sets: Map<string, Set<string>>, key: string, value: string): void {
-  sets.set(key, (sets.get(key) ?? new Set<string>()).add(value))
-}
+/** OVN-Kubernetes calls the networks of a namespace so. A network of another namespace cannot take such a name from this one. */
+const isNameOf = (namespace: string, space: string): boolean =>
+  space.startsWith(`${namespace}_`) && clusterUDNOfNetwork(space) === undefined
 
-function removeFrom(sets: Map<string, Set<string>>, key: string, value: string): void {
-  const set = sets.get(key)
-  set?.delete(value)
-  if (set?.size === 0) sets.delete(key)
+/** A pool of a namespace that names a space, or any that names another pool. */
+function asksForSpace(pool: Pool): pool is AskingPool {
+  const { spaceAsked, identity } = pool
+  if (spaceAsked === undefined) return false
+  return identity.namespace !== '' || parseIdentityKey(spaceAsked) !== undefined
 }
 
 /** Of one object, or one network: its pools differ in the family alone. */
-export function toSource(pools: readonly [Pool, ...Pool[]], { isNetwork = false } = {}): Source {
+export function toSource(pools: readonly [Pool, ...Pool[]]): Source {
   const { identity, allowedNamespaces } = pools[0]
   return {
     identity,
     pools,
     isOfCluster: identity.namespace === '',
-    isNetwork,
+    isNetwork: false,
     offersSpaceTo(_, labels) {
       if (allowedNamespaces === undefined) return true
       return labels !== undefined && selects(allowedNamespaces, labels)

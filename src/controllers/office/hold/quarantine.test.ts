@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { anAttachment, mooring, ovn, withoutOVN } from '../../../../test/harness/attachments.ts'
 import type { Identity } from '../../../api/object.ts'
 import type { KubeObject } from '../../../kube/object.ts'
+import { Ledger } from '../ledger.ts'
 import { defaultNetworkRules, Networks } from '../networks.ts'
 import { everything } from '../scope.ts'
 import { Sources } from '../sources.ts'
@@ -14,7 +15,7 @@ const own: Identity = { apiGroup, kind: 'NetworkAttachmentDefinition', namespace
 
 function aWorld(scope = everything) {
   const caches = createViews()
-  const sources = new Sources(caches)
+  const sources = new Sources(caches, new Ledger())
   new Networks(caches, sources, defaultNetworkRules, withoutOVN)
   return { caches, sources, scope }
 }

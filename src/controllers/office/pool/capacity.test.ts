@@ -42,7 +42,7 @@ async function aDesk({ prunes = false } = {}) {
   const caches = createCaches(true)
   const ledger = new Ledger()
   followHolds(caches, ledger)
-  const sources = new Sources(caches)
+  const sources = new Sources(caches, ledger)
   followShown({ ...caches, sources }, ledger)
   const writes: { readonly what: string; readonly patch: object }[] = []
   const events: EventInput[] = []
@@ -53,7 +53,9 @@ async function aDesk({ prunes = false } = {}) {
   let version = 100
 
   const cacheOf = (kind: string) => {
-    const cache = { Hold: caches.holds, IPAddress: caches.reports }[kind] ?? poolCacheNamed(caches, kind)
+    const cache =
+      { Hold: caches.holds, IPAddress: caches.reports, Namespace: caches.namespaces }[kind] ??
+      poolCacheNamed(caches, kind)
     if (cache === undefined) throw new Error(`no cache for ${kind}`)
     return cache
   }
@@ -510,6 +512,30 @@ describe('the finalizer', () => {
   })
 })
 
+describe('a pool that names a space', () => {
+  const addresses = { addresses: ['10.0.0.10'] }
+  const lab = {
+    ...ours({ ...addresses, space: 'blue', allowedNamespaces: {} }, 'lab'),
+    kind: 'ClusterAddressPool',
+    metadata: { name: 'lab', uid: 'lab', resourceVersion: '50' },
+  }
+  const spaceOf = (object: Stored | undefined) => object?.status && Reflect.get(object.status, 'space')
+
+  test.each(['held', 'quarantined'] as const)(
+    'gets that of the namespace while addresses of it are %s',
+    async state => {
+      const desk = await aDesk()
+      const before = { ...ours({ ...addresses, space: 'blue' }, 'gone'), status: { space: 'default/blue' } } as Stored
+      desk.put(aHold(before, '10.0.0.10', state))
+      desk.put(lab)
+      desk.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } })
+      const pool = desk.put(ours({ ...addresses, space: 'blue' }))
+      await desk.rest()
+      expect(spaceOf(desk.read(pool))).toBe('default/blue')
+    },
+  )
+})
+
 describe('its owner', () => {
   test('gets one event when a pool is exhausted, and another when it is so again', async () => {
     const desk = await aDesk()
@@ -576,9 +602,9 @@ describe('the facts of webhooks', () => {
 
   test('are not there before everything has been listed', () => {
     const caches = createCaches()
-    const sources = new Sources(caches)
-    const hasSeenAll = () => caches.reports.hasSynced
     const ledger = new Ledger()
+    const sources = new Sources(caches, ledger)
+    const hasSeenAll = () => caches.reports.hasSynced
     const gateways = new Gateways(sources, ledger)
     const facts = () => poolFacts({ views: caches, ledger, sources, gateways, hasSeenAll })
     for (const cache of [caches.holds, ...caches.pools.values(), caches.reports]) {

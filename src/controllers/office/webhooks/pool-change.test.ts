@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { held, nothing, pools } from '../../../../test/harness/pool-facts.ts'
 import { reasonsOf } from '../../../../test/harness/reasons-of.ts'
+import { type RefusalReason, refuse } from '../../../ipam/refusal.ts'
 import type { PoolFacts } from '../pool-facts.ts'
 import { admitAddressPool } from './address-pool.ts'
 import { admitInClusterPool } from './in-cluster-pool.ts'
@@ -22,6 +23,27 @@ function aPool(namespace: string, name: string, more: Spec = {}) {
 const textsOf = (ruling: ReturnType<typeof admitAddressPool>) => [...reasonsOf(ruling), ...ruling.warnings].join('\n')
 
 const proven = true
+
+describe('a pool that asks for a space', () => {
+  const why = (reason: RefusalReason): PoolFacts => ({
+    ...nothing,
+    whySpaceRefused: () => refuse(reason, 'the sentence'),
+  })
+  const asking = aPool('team-a', 'mine', { space: 'blue' })
+
+  test('which is not offered is refused', () => {
+    expect(admitAddressPool(undefined, asking, why('SpaceNotOffered'))).toMatchObject({
+      kind: 'invalid',
+      faults: [{ field: 'spec.space', message: expect.stringContaining('the sentence') }],
+    })
+  })
+
+  test('of a pool that is not there, or elsewhere, is warned, and only where it may be told what there is', () => {
+    const ruling = (isProven: boolean) => admitAddressPool(undefined, asking, why('SpaceUndecided'), isProven)
+    expect(ruling(true)).toMatchObject({ kind: 'allowed', warnings: ['spec.space: the sentence'] })
+    expect(ruling(false)).toMatchObject({ kind: 'allowed', warnings: [] })
+  })
+})
 
 describe('what a pool says about overlaps', () => {
   const create = (pool: object, other: object) => admitAddressPool(undefined, pool, pools(other), proven)

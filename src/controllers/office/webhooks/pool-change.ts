@@ -26,7 +26,7 @@ import {
 } from '../../../ipam/overlap.ts'
 import { poolSetOf } from '../../../ipam/pool-set.ts'
 import { isOffered } from '../../../ipam/prefixes.ts'
-import { poolText } from '../../../ipam/refusal.ts'
+import { poolText, type Refusal } from '../../../ipam/refusal.ts'
 import type { Block } from '../../../ipam/space-index.ts'
 import type { ToldSubnet } from '../gateways.ts'
 import type { PoolFacts } from '../pool-facts.ts'
@@ -64,12 +64,16 @@ export function admitPool(rules: PoolRules, request: PoolRequest, facts: PoolFac
   const pool = toPool(next)
   // The ledger could not use it, whatever the checks above think: then claims would wait without end.
   if (isMalformed(pool)) return { kind: 'invalid', faults: [invalid('spec', null, pool.malformed)], warnings: [] }
-  const space = spaceFaults(old, pool, facts)
-  if (space.length > 0) return { kind: 'invalid', faults: space, warnings: [] }
+  const space = spaceRefusalOf(old, pool, facts)
+  if (space?.reason === 'SpaceNotOffered') {
+    return { kind: 'invalid', faults: [invalid('spec.space', pool.spaceAsked ?? null, space.message)], warnings: [] }
+  }
   const { denied, warnings: overlapWarnings } = judgeOverlaps({ old, next, pool, isTold }, facts)
   if (denied.length > 0) return { kind: 'invalid', faults: denied, warnings: [] }
   const told = isTold ? toldWarnings(old, pool, facts) : []
-  const warnings = [...rules.warnings(next, pool, facts), ...told, ...overlapWarnings]
+  // It is about another pool: whether that is there, and in which space. It may come in the next moment.
+  const undecided = space === undefined || !isTold ? [] : [`spec.space: ${space.message}`]
+  const warnings = [...rules.warnings(next, pool, facts), ...undecided, ...told, ...overlapWarnings]
   if (old === undefined || !isTold) return allowed(warnings)
   const refusal = rules.refusal?.(old, next, () => facts.isHeld(pool.identity))
   if (refusal !== undefined) return refused(refusal, warnings)
@@ -95,11 +99,10 @@ function uidOf(object: unknown): string {
 }
 
 /** A space that was let go of later is written to the status: the author of another change is not to blame for it. */
-function spaceFaults(old: unknown, pool: Pool, facts: PoolFacts): Fault[] {
+function spaceRefusalOf(old: unknown, pool: Pool, facts: PoolFacts): Refusal | undefined {
   const before = old === undefined ? undefined : toPool(old)
-  if (before !== undefined && !isMalformed(before) && before.spaceAsked === pool.spaceAsked) return []
-  const refusal = facts.whySpaceRefused(pool)
-  return refusal === undefined ? [] : [invalid('spec.space', pool.spaceAsked ?? null, refusal.message)]
+  const isSame = before !== undefined && !isMalformed(before) && before.spaceAsked === pool.spaceAsked
+  return isSame ? undefined : facts.whySpaceRefused(pool)
 }
 
 /** Faults of the spec do not matter here: a pool that is wrong must be deletable above all. */
