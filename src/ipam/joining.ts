@@ -48,7 +48,13 @@ export interface SpaceFacts {
 
 type NamedPool = Pick<Pool, 'spaceAsked' | 'space'>
 
-export type Joining = { readonly space: string } | { readonly refused: Refusal }
+export type Joining =
+  | {
+      readonly space: string
+      /** Nothing was seen that has the name: what is not seen yet would be missed for good. */
+      readonly isUnseen?: true
+    }
+  | { readonly refused: Refusal }
 
 /** The pool: one that asks for a space. Its `space` is the stored decision; empty if there is none. */
 export type AskingPool = Pick<Pool, 'identity' | 'spaceAsked' | 'space'>
@@ -76,7 +82,7 @@ function decideByName(pool: AskingPool, asked: string, { members, namespaceHas }
   if (closed !== undefined) return { refused: notOffered(asked, namespace, closed) }
   if (members.length > 0) return { space: asked }
   if (pool.space === asked || namespaceHas === 'joined') return { refused: gone(pool, asked) }
-  return { space: own }
+  return { space: own, isUnseen: true }
 }
 
 function decideByKey(pool: AskingPool, asked: string, key: Identity, { named }: SpaceFacts): Joining {

@@ -82,6 +82,10 @@ function kindNotFound({ apiGroup, kind }: Identity): Refusal {
 export const poolMalformed = (pool: Identity, malformed: string): Refusal =>
   refuse('PoolMalformed', `${poolText(pool)} cannot be used until its spec is corrected: ${malformed}`)
 
+/** `why`: what cannot be read. */
+export const spaceUnread = (pool: Identity, why: string): Refusal =>
+  refuse('SpaceUndecided', `it cannot be decided which space ${poolText(pool)} gets, and is tried again: ${why}`)
+
 export const spaceUndecided = (pool: Identity): Refusal =>
   refuse(
     'SpaceUndecided',

@@ -350,7 +350,7 @@ describe('a space of an administrator', () => {
     const { put, udn, pool, spaceOf } = inView()
     put('red/a', ovn({ name: 'green_net' }), offered('*'))
     pool('own', { ...addresses, space: 'green_net' }, 'green')
-    expect(spaceOf('green')).toEqual({ space: 'green/green_net' })
+    expect(spaceOf('green')).toEqual({ space: 'green/green_net', isUnseen: true })
     pool('own', { ...addresses, space: 'green_net' }, 'blue')
     expect(spaceOf('blue')).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
     put('green/net', ovn({ name: 'green_net' }), created(2))

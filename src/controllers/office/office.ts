@@ -52,6 +52,7 @@ import { countDecisions, type DeskMetrics, measureNetworks, measurePools, measur
 import { addNetworkEvents } from './network-events.ts'
 import { defaultNetworkRules, type NetworkRules, Networks, type NetworksView } from './networks.ts'
 import { holdOf, macHoldOf } from './parsed.ts'
+import { createSpaceNamesRead } from './pool/space-names.ts'
 import { addPoolCapacity } from './pool/watches.ts'
 import { createReservationsRead } from './reservations.ts'
 import type { Scope } from './scope.ts'
@@ -215,6 +216,7 @@ export function openOffice(parts: OfficeParts): Office {
     sources,
     metrics,
     seesAll,
+    readSpaceNames: createSpaceNamesRead(client, views, clock, scope),
   })
   sources.subscribe(({ key, old, new: next, isChanged }) => {
     if (!isChanged) return

@@ -22,6 +22,7 @@ import { poolFacts } from '../pool-facts.ts'
 import { Sources } from '../sources.ts'
 import { followHolds } from '../views.ts'
 import { statusPeriodMs } from './pace.ts'
+import { createSpaceNamesRead } from './space-names.ts'
 import { addPoolCapacity } from './watches.ts'
 
 const finalizer = 'ipam.cluster.x-k8s.io/ProtectPool'
@@ -103,9 +104,18 @@ async function aDesk({ prunes = false } = {}) {
   }
 
   const state = { seesAll: true }
+  /** What the server lists of kinds that can have the name of a space, by kind; an error is thrown. */
+  const listed = new Map<string, readonly KubeObject[] | ApiError>()
+  const lists: string[] = []
+  const list = async ({ kind }: Kind) => {
+    lists.push(kind)
+    const items = listed.get(kind) ?? []
+    if (items instanceof ApiError) throw items
+    return { items, resourceVersion: `${version}` }
+  }
   const metrics = createMetrics()
   const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
-  const client = { mergePatch, withPass: () => client } as unknown as Client
+  const client = { mergePatch, list, withPass: () => client } as unknown as Client
   const recorder = { event: (event: EventInput) => void events.push(event) }
   const capacity = addPoolCapacity(manager.domain('office'), {
     client,
@@ -116,6 +126,7 @@ async function aDesk({ prunes = false } = {}) {
     sources,
     metrics: undefined,
     seesAll: () => state.seesAll,
+    readSpaceNames: createSpaceNamesRead(client, caches, clock, { namespace: '' }),
   })
   const all = [caches.holds, caches.reports, caches.claims, ...caches.pools.values()]
   for (const cache of all) cache.markSynced()
@@ -126,6 +137,8 @@ async function aDesk({ prunes = false } = {}) {
     ledger,
     sources,
     state,
+    listed,
+    lists,
     writes,
     events,
     vanished,
@@ -519,7 +532,51 @@ describe('a pool that names a space', () => {
     kind: 'ClusterAddressPool',
     metadata: { name: 'lab', uid: 'lab', resourceVersion: '50' },
   }
+  const forbidden = new ApiError('no list', { reason: 'Forbidden', code: 403 })
+  const missing = new ApiError('no such kind', { reason: 'NotInstalled', code: 404 })
   const spaceOf = (object: Stored | undefined) => object?.status && Reflect.get(object.status, 'space')
+
+  test('does not get one of its own while the cache has not heard yet of the pool of the cluster that has the name', async () => {
+    const desk = await aDesk()
+    desk.listed.set('ClusterAddressPool', [lab])
+    desk.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } })
+    const pool = desk.put(ours({ ...addresses, space: 'blue' }))
+    await desk.rest()
+    expect(spaceOf(desk.read(pool))).toBe('blue')
+  })
+
+  test.each(['ClusterAddressPool', 'NetworkAttachmentDefinition'])(
+    'gets none while it cannot be read which %ss there are, and gets it when they can',
+    async kind => {
+      const desk = await aDesk()
+      desk.listed.set(kind, forbidden)
+      const pool = desk.put(ours({ ...addresses, space: 'blue' }))
+      await desk.rest()
+      expect(spaceOf(desk.read(pool))).toBeUndefined()
+      expect(conditionOf(desk.read(pool), 'Ready')).toMatchObject({
+        status: 'False',
+        reason: 'SpaceUndecided',
+        message: expect.stringContaining('cannot be read'),
+      })
+      desk.listed.set(kind, missing)
+      await desk.rest()
+      await desk.rest()
+      expect(spaceOf(desk.read(pool))).toBe('default/blue')
+      expect(conditionOf(desk.read(pool), 'Ready')).toMatchObject({ status: 'True' })
+    },
+  )
+
+  test('has the server asked once, and one that has its space already not at all', async () => {
+    const desk = await aDesk()
+    const pool = desk.put(ours({ ...addresses, space: 'blue' }))
+    desk.put({ ...ours({ ...addresses, space: 'red' }, 'red'), status: { space: 'default/red' } } as Stored)
+    desk.put(inCluster(addresses))
+    await desk.rest()
+    expect(spaceOf(desk.read(pool))).toBe('default/blue')
+    desk.put(aHold(desk.read(pool) as Stored, '10.0.0.10'))
+    await desk.rest()
+    expect(desk.lists).toEqual(['ClusterAddressPool', 'NetworkAttachmentDefinition'])
+  })
 
   test.each(['held', 'quarantined'] as const)(
     'gets that of the namespace while addresses of it are %s',

@@ -1,6 +1,6 @@
 // pool.capacity - every pool's status tells the truth about its holds, and a pool of which a claim holds an address stays.
 //
-// Reads:   the pool, the holds and the ledger, the other pools.
+// Reads:   the pool, the holds and the ledger, the other pools; from the server, once, what can have the name of its space.
 // Writes:  one thing per pass - our finalizer on the pool, or off it, clusterctl's mark off it (move-marks.ts), or its status;
 //          each under the version it was decided on.
 // Safe:    nothing rests on a status. The finalizer goes by what the caches show; a claim that was bound in that moment keeps
@@ -19,6 +19,7 @@ import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
 import { type Capacity, capacityOf } from '../../../ipam/capacity.ts'
 import type { Joining } from '../../../ipam/joining.ts'
 import type { Overlap } from '../../../ipam/overlap.ts'
+import { spaceUnread } from '../../../ipam/refusal.ts'
 import { malformedPoolCondition, statusOfPool } from '../../../ipam/status.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import type { Client } from '../../../kube/client.ts'
@@ -27,7 +28,7 @@ import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from '../../.
 import { type Kind, type KubeObject, keyOfRef, refOf } from '../../../kube/object.ts'
 import { timestamp } from '../../../kube/timestamp.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
+import { done, type PassResult, requeue, requeueAfter } from '../../../runtime/reconciler.ts'
 import type { Note } from '../journal.ts'
 import { pools as poolKinds } from '../kinds.ts'
 import type { Ledger } from '../ledger.ts'
@@ -53,6 +54,8 @@ export interface PoolWorld {
   readonly neighbours: Neighbours
   readonly pace: Pace
   readonly moveMarks: MoveMarks
+  /** Everything that can have the name of a space is known after it, or the answer says what cannot be read. */
+  readonly readSpaceNames: () => Promise<string | undefined>
 }
 
 /** `key` is the pool's identity key. */
@@ -83,8 +86,19 @@ async function reconcileFound(key: string, found: Found, world: PoolWorld): Prom
   // A pool on its way out is looked at all the same: it may go now.
   if (waitMs > 0 && !isDeleting(object)) return requeueAfter(waitMs)
   const plan = decide(observe(found, world), timestamp(world.clock))
-  return settle(key, found, plan, waitMs, world)
+  if (waitMs > 0 || !isConcluding(plan)) return settle(key, found, plan, waitMs, world)
+  const unread = await world.readSpaceNames()
+  const looked = find(key, world)
+  if (looked?.object !== object) return requeue()
+  const next = await settle(key, found, decide(observe(found, world, unread), timestamp(world.clock)), waitMs, world)
+  return unread === undefined ? next : requeueAfter(readAgainMs)
 }
+
+/** How soon it is asked again what could not be read. */
+const readAgainMs = 10_000
+
+/** It would be stored for good that nobody in the cluster has the name of the space. */
+const isConcluding = (plan: Plan): boolean => plan.kind === 'write' && plan.isUnseen
 
 /** Its own event brings the next pass. */
 async function takeMarkOff(
@@ -129,16 +143,27 @@ export interface Seen {
   readonly keepsConditions: boolean
 }
 
-function observe({ object, identity }: Found, { caches, ledger, sources, neighbours, pace, seesAll }: PoolWorld): Seen {
+/** `unread`: what cannot be read that may have the name of the space. */
+function observe(
+  { object, identity }: Found,
+  { caches, ledger, sources, neighbours, pace, seesAll }: PoolWorld,
+  unread?: string,
+): Seen {
   const pool = poolOf(object)
   // While a kind that can show an address cannot be read, it is not known that nothing of the pool is in use.
   const isHeld = isDeleting(object) && (!seesAll() || isPoolHeld(identity, caches, ledger))
   const keepsConditions = pace.keepsConditions(identityKey(identity), object)
   if (isMalformed(pool)) return { object, counted: pool, isHeld, keepsConditions }
   const capacity = capacityOf(pool, ledger.indexOf(pool.space))
-  const counted = { pool, capacity, overlaps: neighbours.of(pool), joining: sources.spaceFor(pool) }
+  const decided = sources.spaceFor(pool)
+  const isUnread = unread !== undefined && isUnseen(decided)
+  const joining = isUnread ? { refused: spaceUnread(identity, unread) } : decided
+  const counted = { pool, capacity, overlaps: neighbours.of(pool), joining }
   return { object, counted, isHeld, keepsConditions }
 }
+
+const isUnseen = (joining: Joining | undefined): boolean =>
+  joining !== undefined && 'space' in joining && joining.isUnseen === true
 
 // --- decide ---
 
@@ -153,6 +178,8 @@ export type Plan =
       readonly status: object
       readonly events: readonly PoolEvent[]
       readonly turn: Turn | undefined
+      /** The space in it is the namespace's own because nothing was seen that has its name. */
+      readonly isUnseen: boolean
     }
 
 /** It ran out of addresses, or has some again. */
@@ -176,8 +203,9 @@ function decideStatus({ object, counted, keepsConditions }: Seen, now: string): 
     : statusOfPool(counted, before, now)
   const wanted = keepsConditions ? status : withoutConditions(status)
   if (isWritten(current, wanted)) return { kind: 'rest' }
-  if (!keepsConditions) return { kind: 'write', status: wanted, events: [], turn: undefined }
-  return { kind: 'write', status, events: eventsOf(before, status.conditions), turn: turnOf(before, status.conditions) }
+  const plan = { kind: 'write', status: wanted, isUnseen: !isMalformed(counted) && isUnseen(counted.joining) } as const
+  if (!keepsConditions) return { ...plan, events: [], turn: undefined }
+  return { ...plan, events: eventsOf(before, status.conditions), turn: turnOf(before, status.conditions) }
 }
 
 function turnOf(before: readonly Condition[], next: readonly Condition[]): Turn | undefined {
