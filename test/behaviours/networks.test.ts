@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { defaultNetworkRules } from '../../src/controllers/office/networks.ts'
 import { aClaim, aClusterAddressPool, anAddressPool, anAttachment, type Draft, layer2 } from './builders.ts'
 import { attachments, events } from './kinds.ts'
+import { anOVNNetwork, configOf, hasAddresses, Machine } from './machines.ts'
 import { aServedClaim, holdsOf, isServed, readyOf, saysWhy } from './promises.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
@@ -123,6 +124,26 @@ describe('The space of a network', () => {
     const pool = await world.create(poolIn(red, name))
     await world.anotherDesk()
     await joins(world, pool, name)
+  })
+})
+
+describe('A pool of the cluster in the space of a network that was there first', () => {
+  test('gives each address once with it, whichever of the two is asked', async () => {
+    const world = await aWorld()
+    const network = anOVNNetwork({ subnets: '10.100.0.0/29', excludeSubnets: '10.100.0.0/31' })
+    const net = await world.create(network)
+    await world.heard(net)
+    const machine = await Machine.made(world, [net])
+    await hasAddresses(world, machine.claim(), ['10.100.0.2/29'])
+    const { name } = configOf(network)
+    const pool = await world.create(aClusterAddressPool().withAddresses('10.100.0.2-10.100.0.4').with({ space: name }))
+    await aServedClaim(world, aClaim().on(pool), '10.100.0.3')
+    const [hold] = await holdsOf(world, pool)
+    expect(hold?.spec.space).toBe(name)
+    await hasAddresses(world, (await Machine.made(world, [net])).claim(), ['10.100.0.4/29'])
+    await saysWhy(world, await world.create(aClaim().on(pool)), 'PoolExhausted')
+    await hasAddresses(world, (await Machine.made(world, [net])).claim(), ['10.100.0.5/29'])
+    await hasAddresses(world, machine.claim(), ['10.100.0.2/29'])
   })
 })
 
