@@ -4,6 +4,7 @@
 // from it and is not stored in it.
 
 import { bitsOf, type Family, type IP, parseIP } from '../ip/address.ts'
+import type { CIDR } from '../ip/cidr.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { parseEntry, type Range } from '../ip/range.ts'
 import { emptySet, type RangeSet, toRangeSet } from '../ip/range-set.ts'
@@ -50,6 +51,11 @@ export interface Pool {
   readonly gateway: IP | undefined
   /** As its author wrote it: an IPAddress repeats it letter by letter. Empty if there is none. */
   readonly gatewayText: string
+  /**
+   * What a network that an administrator defined keeps for itself in its whole space: gateway, management address and what is
+   * configured for more of their kind. It is among what is excluded.
+   */
+  readonly infrastructure: readonly CIDR[]
   /** The network, broadcast and subnet-router addresses are given out too. */
   readonly givesReserved: boolean
   /** Where whole prefixes are given out, the gateway is shown to holders and blocks nothing. */
@@ -84,6 +90,7 @@ export interface PoolParts {
   readonly bits?: number
   readonly draining?: RangeSet
   readonly onRequest?: RangeSet
+  readonly infrastructure?: readonly CIDR[]
   readonly givesReserved?: boolean
   readonly givesGateway?: boolean
   readonly strategy?: Strategy
@@ -102,6 +109,7 @@ export function poolOf(parts: PoolParts): Pool {
     bits: bitsOf(parts.family),
     draining: emptySet(parts.family),
     onRequest: emptySet(parts.family),
+    infrastructure: [],
     givesReserved: false,
     givesGateway: false,
     strategy: 'lowestFree',

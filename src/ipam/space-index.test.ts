@@ -397,6 +397,18 @@ describe('holds of several lengths in one space', () => {
     expect(chosen()).toBe('PoolExhausted')
   })
 
+  test('what lies within something larger that is shown is counted once, and is not free', () => {
+    const index = new SpaceIndex()
+    const shown = (text: string, bits: number) => ({ ...hold(text, bits), claim: { ...single.claim, uid: '' } })
+    const pool = addresses('lowestFree')
+    index.put(hold('10.0.2.9', 32))
+    index.put(shown('10.0.2.10', 32))
+    for (const bits of [24, 25]) index.put(shown('10.0.2.0', bits))
+    const { total, free, held, shown: covered } = capacityOf(pool, index)
+    expect({ total, free, held, covered }).toEqual({ total: 1024n, free: 768n, held: 1n, covered: 255n })
+    expect(index.lowestFree(poolSetOf(pool))).toEqual(parseIP('10.0.0.0'))
+  })
+
   test('no prefix around an address that is held is given', () => {
     const index = new SpaceIndex()
     index.put(hold('10.0.0.255', 32))

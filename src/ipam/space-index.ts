@@ -9,7 +9,8 @@
 import type { Hold } from '../api/hold.ts'
 import { type Identity, identityKey } from '../api/object.ts'
 import type { Family, IP } from '../ip/address.ts'
-import { hasValue, type RangeSet, rangeAtOrAfter } from '../ip/range-set.ts'
+import type { Range } from '../ip/range.ts'
+import { hasValue, intersection, type RangeSet, rangeAtOrAfter, sizeOf, toRangeSet } from '../ip/range-set.ts'
 import { blockOf, blockOfNarrow, narrowBitsMax, narrowNumber, wideNumber } from './blocks.ts'
 import type { Ends, PoolSet } from './pool-set.ts'
 import { RangeSearch } from './range-search.ts'
@@ -164,6 +165,20 @@ export class SpaceIndex {
       if (isOfPlane && hasValue(blocks, wideNumber(block.ip, bits))) count++
     }
     return count
+  }
+
+  /** How many of those that do not count as held lie inside of something larger that an object shows. */
+  coveredIn(blocks: RangeSet, bits: number): bigint {
+    const around = [...this.#shown.values()].filter(one => one.bits < bits && one.ip.family === blocks.family)
+    if (around.length === 0) return 0n
+    const ranges = around.map((one): Range => {
+      const shift = BigInt(bits - one.bits)
+      const first = wideNumber(one.ip, one.bits) << shift
+      return { family: blocks.family, first, last: first + (1n << shift) - 1n }
+    })
+    const covered = intersection(blocks, toRangeSet(blocks.family, ranges))
+    const { held, quarantined } = this.occupancy(covered, bits)
+    return sizeOf(covered) - BigInt(held) - BigInt(quarantined)
   }
 
   /** How many of these blocks are held from this pool: in a shared space some may be another's. */

@@ -18,7 +18,7 @@ function read(config: object, key = 'red/vms', parts: AttachmentParts = {}): OVN
 const openOf = (pool: Pool | undefined): string[] =>
   pool === undefined ? [] : poolSetOf(pool).open.ranges.map(range => toRangeText({ ...range, family: pool.family }))
 
-const networkOf = (config: object) => ovnNetworkOf(read(config), undefined)
+const networkOf = (config: object) => ovnNetworkOf(read(config), {})
 
 describe('a network of OVN-Kubernetes gives out', () => {
   test.each([

@@ -13,9 +13,9 @@ import { type Identity, isDeleting } from '../api/object.ts'
 import { type Pool, poolOf } from '../api/pool.ts'
 import type { LabelSelector } from '../api/selector.ts'
 import { spaceOfPool } from '../api/space.ts'
-import { type IP, toIPText } from '../ip/address.ts'
+import { bitsOf, type IP, toIPText } from '../ip/address.ts'
 import type { CIDR } from '../ip/cidr.ts'
-import { rangeOfCIDR, rangeOfIP } from '../ip/range.ts'
+import { rangeOfCIDR } from '../ip/range.ts'
 import { toRangeSet } from '../ip/range-set.ts'
 import type { Attachment, MooringReading, OVNReading } from './attachment.ts'
 import { infrastructureOf } from './infrastructure.ts'
@@ -89,11 +89,17 @@ const namespacesNamed = (values: readonly string[]): LabelSelector => ({
   matchExpressions: [{ key: namespaceNameLabel, operator: 'In', values }],
 })
 
+export interface OVNNetworkParts {
+  readonly allowedNamespaces?: LabelSelector | undefined
+  readonly reserved?: Reserved | undefined
+  /** An administrator defined it: what it keeps for itself is not the word of a tenant. */
+  readonly isDefined?: boolean
+}
+
 /** The network of which this is the first attachment. */
 export function ovnNetworkOf(
   first: OVNAttachment,
-  allowedNamespaces: LabelSelector | undefined,
-  reserved?: Reserved,
+  { allowedNamespaces, reserved, isDefined = false }: OVNNetworkParts,
 ): Network {
   const { name, config } = first.reading
   const source = networkNamed(name)
@@ -105,9 +111,10 @@ export function ovnNetworkOf(
   const pools = config.subnets.map((subnet, i) => {
     const { family } = subnet.ip
     const { gateway, management } = infrastructure[i] ?? {}
-    const within = (cidrs: readonly CIDR[]) => cidrs.filter(({ ip }) => ip.family === family).map(rangeOfCIDR)
-    const excluded = within([...config.excluded, ...config.infrastructure])
-    if (management !== undefined) excluded.push(rangeOfIP(management))
+    const within = (cidrs: readonly CIDR[]) => cidrs.filter(({ ip }) => ip.family === family)
+    const single = (ip: IP | undefined): CIDR[] => (ip === undefined ? [] : [{ ip, bits: bitsOf(family) }])
+    const kept = [...single(management), ...within(config.infrastructure)]
+    const excluded = [...within(config.excluded), ...kept].map(rangeOfCIDR)
     const addresses = toRangeSet(family, [rangeOfCIDR(subnet)])
     return poolOf({
       identity: source,
@@ -119,7 +126,8 @@ export function ovnNetworkOf(
       prefix: subnet.bits,
       addresses,
       excluded: toRangeSet(family, excluded),
-      onRequest: toRangeSet(family, within(config.reserved)),
+      onRequest: toRangeSet(family, within(config.reserved).map(rangeOfCIDR)),
+      infrastructure: isDefined ? [...single(gateway), ...kept] : [],
       gateway,
       gatewayText: gateway === undefined ? '' : toIPText(gateway),
       strategy: 'leastRecentlyUsed',

@@ -81,7 +81,7 @@ describe('the config', () => {
     const object = { metadata: { name: 'net', namespace: 'a' }, spec: { config: configIn('a') } }
     const attachment = orThrow(parseAttachment(object))
     if (attachment.reading.family !== 'ovn') throw new Error(attachment.reading.family)
-    const network = ovnNetworkOf({ ...attachment, reading: attachment.reading }, undefined)
+    const network = ovnNetworkOf({ ...attachment, reading: attachment.reading }, {})
     expect(network.ovn?.gateways).toEqual(gateways)
     expect([...gateways, ...management].map(toIPText)).toEqual(['10.0.0.5', '10.0.0.2'])
   })

@@ -4,6 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { aClaim, aClusterAddressPool, anAddressPool, aPool } from './builders.ts'
 import { aServedClaim, holdsOf, isServed, readyOf, saysWhy, staysUnserved } from './promises.ts'
+import { aCUDN, aHome, aUDN, isRendered, layer2 } from './user-defined-networks.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
 /** No two tests share a space of the cluster. */
@@ -197,6 +198,76 @@ describe('The gateway of a pool of the cluster', () => {
     const own = await world.create(anAddressPool().withAddresses('10.0.1.0/24').withGateway('10.0.1.7').with({ space }))
     await spaceOf(world, own, space)
     await aServedClaim(world, aClaim().on(wide), '10.0.1.7')
+  })
+})
+
+describe('A former gateway of a pool of a namespace', () => {
+  test('is given to no claim by another pool of its space, until the space is closed to it', async () => {
+    const world = await aWorld()
+    const space = aSpace()
+    const [red, other] = [await world.anotherNamespace({ team: 'red' }), await world.anotherNamespace({ team: 'red' })]
+    const offered = { allowedNamespaces: { matchLabels: { team: 'red' } } }
+    const wide = await world.create(
+      aClusterAddressPool()
+        .withAddresses('10.0.1.7')
+        .with({ space, ...offered }),
+    )
+    const own = await world.create(
+      anAddressPool().in(red).withAddresses('10.0.1.0/24').withGateway('10.0.1.7').with({ space }),
+    )
+    await spaceOf(world, own, space)
+    await aServedClaim(world, aClaim().in(red).on(own))
+    await world.patch(own, { spec: { gateway: '10.0.1.1' } })
+    const late = await world.create(aClaim().in(other).on(wide))
+    await saysWhy(world, late, 'PoolExhausted')
+    await world.patch(
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: red } },
+      { metadata: { labels: { team: null } } },
+    )
+    await isServed(world, late, '10.0.1.7')
+  })
+})
+
+describe('What a network keeps for itself', () => {
+  test.each<[string, Readonly<Record<string, unknown>>, string, readonly string[]]>([
+    ['its gateway and management address', {}, '10.0.0.1-10.0.0.3', ['10.0.0.3']],
+    [
+      'all of its infrastructure',
+      { infrastructureSubnets: ['10.0.0.8/29'] },
+      '10.0.0.7-10.0.0.16',
+      ['10.0.0.7', '10.0.0.16'],
+    ],
+    [
+      'an infrastructure of very many addresses',
+      { subnets: ['fd00:10::/64'], infrastructureSubnets: ['fd00:10::/65'] },
+      'fd00:10::3-fd00:10:0:0:8000::',
+      ['fd00:10:0:0:8000::'],
+    ],
+  ])('is given to no claim by another pool of its space: %s', async (_, config, range, given) => {
+    const world = await aWorld()
+    const team = aSpace()
+    const red = await aHome(world, { team })
+    const cudn = await world.create(aCUDN(team, layer2(config)))
+    await isRendered(world, cudn, red)
+    const space = `cluster_udn_${cudn.metadata.name}`
+    const pool = await world.create(aClusterAddressPool().withAddresses(range).with({ space }))
+    for (const ip of given) await aServedClaim(world, aClaim().on(pool), ip)
+    await saysWhy(world, await world.create(aClaim().on(pool)), 'PoolExhausted')
+    await world.eventually(async () => {
+      const { addresses, conditions } = (await world.get(pool))?.status ?? {}
+      expect(addresses).toMatchObject({ free: 0, held: given.length })
+      expect(conditions).toContainEqual(expect.objectContaining({ type: 'Exhausted', status: 'True' }))
+    })
+  })
+
+  test('is kept by a network of a tenant from its own claims alone', async () => {
+    const world = await aWorld()
+    const red = await aHome(world)
+    const udn = await world.create(aUDN(red, layer2({ infrastructureSubnets: ['10.0.0.0/30'] })))
+    await isRendered(world, udn, red)
+    const space = `${red}_${udn.metadata.name}`
+    const wide = await world.create(aClusterAddressPool().withAddresses('10.0.0.1-10.0.0.3').with({ space }))
+    for (const ip of ['10.0.0.1', '10.0.0.2', '10.0.0.3']) await aServedClaim(world, aClaim().on(wide), ip)
   })
 })
 

@@ -90,7 +90,7 @@ export const networkConfigs: FuzzTarget = {
       'what is read is a JSON object to other readers too',
     )
     must(isDeepStrictEqual(parseAttachment(anAttachment('lab/a', text)), alone), 'the same text is the same network')
-    if (isOVN(alone)) mustBeWhole(ovnNetworkOf(alone, undefined))
+    if (isOVN(alone)) mustBeWhole(ovnNetworkOf(alone, {}))
     if (isOfMooring(alone)) mustBeWhole(mooringNetworkOf(alone))
   },
 }

@@ -69,6 +69,26 @@ describe('the ledger publishes', () => {
     expect(isTaken()).toBe(false)
   })
 
+  test('what is shown around an address that is held, which may come and go', () => {
+    const { ledger, isTaken } = aLedger()
+    const next = { ip: orThrow(parseIP('10.0.0.2')), bits: 32 }
+    const around = { ...shown('choice'), ip: orThrow(parseIP('10.0.0.0')), bits: 30, by: { ...by, key: 'net' } }
+    const first = { ...aHold(), ip: around.ip }
+    const stateOf = (ip = next.ip) => ledger.indexOf('main').stateOf({ ip, bits: 32 })
+    ledger.putHold(first)
+    ledger.show(around)
+    expect([stateOf(), isTaken()]).toEqual(['held', true])
+    ledger.removeHold(first)
+    expect(stateOf(first.ip)).toBe('held')
+    ledger.putHold(first)
+    ledger.hide(around.by, 'choice')
+    expect([stateOf(first.ip), stateOf()]).toEqual(['held', 'free'])
+    ledger.show(around)
+    ledger.removeHold(first)
+    ledger.hide(around.by, 'choice')
+    expect([stateOf(first.ip), stateOf()]).toEqual(['free', 'free'])
+  })
+
   test('what is shown, once', () => {
     const { ledger, changes } = aLedger()
     ledger.show(shown('choice'))

@@ -212,7 +212,7 @@ export class Ledger {
     if (kept.as === 'report') this.#addReport(kept)
     if (showing.ip === undefined || place === undefined) return
     place.shownBy = place.shownBy.length === 0 ? [kept] : [...place.shownBy, kept]
-    if (place.hold !== undefined) return
+    if (place.hold?.bits === showing.bits) return
     this.#index.put(toShadow(showing, showing.ip))
     // An intent is not published: the hold that follows it is.
     if (showing.as !== 'intent') this.#publish(showing)
@@ -229,7 +229,7 @@ export class Ledger {
     if (place !== undefined) place.shownBy = without(place.shownBy, showing)
     if (ip === undefined || place === undefined) {
       if (as === 'report') this.#publish(showing)
-    } else if (place.hold === undefined) {
+    } else if (place.hold?.bits !== showing.bits) {
       this.#settle(place, toShadow(showing, ip))
     } else if (as !== 'intent') {
       // The claim of the hold may have waited for just that: what another object shows is disputed.
@@ -260,13 +260,11 @@ export class Ledger {
 
   /** The hold is gone: another object that shows the address keeps it taken, and its claim may have waited for just that. */
   #settle(place: Place, gone: HoldSpec): void {
-    const [showing] = place.shownBy
-    if (showing === undefined) {
-      this.#places.delete(gone.space, gone.ip)
-      this.#index.remove(gone)
-    } else {
-      this.#index.put(toShadow(showing, gone.ip))
-    }
+    if (place.hold === undefined && place.shownBy.length === 0) this.#places.delete(gone.space, gone.ip)
+    // A block that begins with the same address is in the index by itself.
+    const showing = place.shownBy.find(({ bits }) => bits === gone.bits)
+    if (showing === undefined) this.#index.remove(gone)
+    else this.#index.put(toShadow(showing, gone.ip))
     this.#publish(gone, toFreed(gone))
   }
 

@@ -435,10 +435,12 @@ export class Networks implements NetworksView {
     }
     const allowedNamespaces = this.#rules.openNetworks ? undefined : offeredBy(first, this.#readableUDN(name))
     // On a network that Mooring rendered, a number of OVN-Kubernetes is one that a user of the namespace wrote.
-    const isServedByOVN = first.isServedByOVN && this.#definedAs(name)?.isRenderedByMooring !== true
+    const defined = this.#definedAs(name)
+    const isServedByOVN = first.isServedByOVN && defined?.isRenderedByMooring !== true
     const ipPool = ipPoolOfNetwork(this.#views, name)
     const reserved = ipPool && reservedOf(ipPool.entries)
-    const made = ovnNetworkOf({ ...first, isServedByOVN }, allowedNamespaces, reserved)
+    const isDefined = defined !== undefined
+    const made = ovnNetworkOf({ ...first, isServedByOVN }, { allowedNamespaces, reserved, isDefined })
     const isSame = before !== undefined && isSameNetwork(before.network, made)
     const network = isSame ? before.network : made
     const isOffered = before !== undefined && isDeepStrictEqual(before.allowedNamespaces, allowedNamespaces)
