@@ -321,6 +321,21 @@ test('a claim that waits for one address is woken when that one is freed, or a b
   expect(take().toSorted()).toEqual([ten.key, block.key, unknown.key].toSorted())
 })
 
+test('of all that an address helps, the oldest is woken first, whether it waits for that one or for any', async () => {
+  const one: Need = { kind: 'one', pool, block: freed('10.0.0.1').block }
+  for (const needs of [
+    [one, any, one],
+    [any, one, any],
+  ]) {
+    const { sleep, release, take } = aPool()
+    const claims = needs.map((need, number) => aClaim(number, need))
+    for (const claim of claims.toReversed()) await sleep(claim)
+    release()
+    const helped = claims.filter((_, number) => number < 2 || needs[2] === one)
+    expect(take()).toEqual(helped.map(({ key }) => key))
+  }
+})
+
 test('of the claims that wait for room in a quota the oldest of each tenant is woken, where an address was given back', async () => {
   const { sleep, leave, waiting, take } = aPool()
   const quota: Need = { kind: 'quota', pool }

@@ -2,8 +2,8 @@
 //
 //   it needs          and is woken when
 //   any address       one is free of each pool it needs one of: as many are woken as are free, oldest first
-//   one address       that one may be free
-//   one MAC           that one may be free
+//   one address       that one may be free: all are, since only a pass finds out which of them can have it
+//   one MAC           the same
 //   room in a quota   its namespace gave an address of the pool back: of each tenant the oldest
 //   a change          the pool's spec or the namespace changes, as all the others are too
 //
@@ -11,7 +11,7 @@
 // claims enter and leave. A claim that is woken counts as awake until its pass has decided; one that then takes nothing,
 // because it is gone, paused, wants something else or failed, passes the wake on. A pass may have looked just before an address was
 // freed: where it ends asleep, what was freed or changed since it began wakes once more. No claim sleeps while there is something
-// for it. Of several needs all must be met: a claim for which another pool has nothing is passed over, and holds up none
+// for it. Whatever they wait for, the oldest of those that an address helps is woken, and so looked at, first. Of several needs all must be met: a claim for which another pool has nothing is passed over, and holds up none
 // behind it. Pools of one space may offer the same addresses: then their claims are one line, and the oldest of all is served.
 
 import type { Identity } from '../../api/object.ts'
@@ -158,10 +158,8 @@ export class Waiting {
     const pools = [...this.#options.poolsOf(space)]
     this.#happens('freed', ofPools(pools), () => {
       this.#inVain.clear()
-      this.#wakeForAny(pools)
-      for (const other of pools) {
-        this.#wakeAll(this.#pools.get(other)?.one.helpedBy(block) ?? [])
-      }
+      const helped = pools.flatMap(other => this.#pools.get(other)?.one.helpedBy(block) ?? [])
+      this.#wakeAll([...this.#pickForAny(pools), ...helped])
       this.#wakeForQuota(pool, namespace)
     })
   }
@@ -169,7 +167,7 @@ export class Waiting {
   macFreed(space: string, mac: MACText): void {
     const pools = [...this.#options.poolsOf(space)]
     this.#happens('freed', ofPools(pools), () => {
-      for (const pool of pools) this.#wakeAll(this.#pools.get(pool)?.one.helpedByMAC(mac) ?? [])
+      this.#wakeAll(pools.flatMap(pool => this.#pools.get(pool)?.one.helpedByMAC(mac) ?? []))
     })
   }
 
@@ -238,8 +236,12 @@ export class Waiting {
     for (const sleeper of [...new Set(sleepers)].sort(byAge)) this.#wake(sleeper)
   }
 
+  #wakeForAny(pools: Iterable<string>, isPassedOver?: (sleeper: Sleeper) => boolean): void {
+    for (const sleeper of this.#pickForAny(pools, isPassedOver)) this.#wake(sleeper)
+  }
+
   /** Of all lines together, the oldest for which there is something. */
-  #wakeForAny(pools: Iterable<string>, isPassedOver = (_: Sleeper) => false): void {
+  #pickForAny(pools: Iterable<string>, isPassedOver = (_: Sleeper) => false): ReadonlySet<Sleeper> {
     const lines = [...pools].flatMap(pool => {
       const { sleepers } = this.#any.get(pool) ?? {}
       return sleepers === undefined ? [] : [{ pool, sleepers, next: 0 }]
@@ -261,7 +263,7 @@ export class Waiting {
       picked.add(sleeper)
       for (const pool of needed) taken.set(pool, (taken.get(pool) ?? 0) + 1)
     }
-    for (const sleeper of picked) this.#wake(sleeper)
+    return picked
   }
 
   /** The pools with a line, of which the claims of this one take too. */
