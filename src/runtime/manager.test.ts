@@ -51,9 +51,12 @@ function aSource(name: string, journal: string[] = []) {
 function aDomain(manager: Manager, name: string, options?: DomainOptions) {
   const domain = manager.domain(name, options)
   const passes: string[] = []
+  const told: string[] = []
   const reconciler = domain.addReconciler(
     defineReconciler({
       name: `${name}.pass`,
+      onStart: () => told.push('start'),
+      onPause: () => told.push('pause'),
       async reconcile(key) {
         passes.push(key)
         return done()
@@ -61,7 +64,7 @@ function aDomain(manager: Manager, name: string, options?: DomainOptions) {
     }),
   )
   reconciler.mark('first')
-  return { domain, reconciler, passes }
+  return { domain, reconciler, passes, told }
 }
 
 const isStarted = async (manager: Manager) => {
@@ -136,11 +139,12 @@ test('a domain whose source never syncs holds up no other, and the start only un
 test('a domain begins no pass while a source it needs has a problem, and then goes on with every key', async () => {
   const { manager, logged, metrics } = aManager()
   const claims = aSource('claims')
-  const { domain, passes, reconciler } = aDomain(manager, 'capi')
+  const { domain, passes, reconciler, told } = aDomain(manager, 'capi')
   domain.addSource(claims.source)
   claims.sync()
   await manager.start()
   await settle()
+  expect(told).toEqual(['start'])
   expect(metrics.text()).toContain('mooring_desk_state{desk="capi",state="working"} 1\n')
   claims.suffer('claims is not installed')
   claims.suffer('claims is not installed')
@@ -148,9 +152,11 @@ test('a domain begins no pass while a source it needs has a problem, and then go
   reconciler.mark('third')
   await settle()
   expect([domain.state, passes, reconciler.depth]).toEqual(['waiting', ['first'], 2])
+  expect(told).toEqual(['start', 'pause'])
   expect(metrics.text()).toContain('mooring_desk_state{desk="capi",state="waiting"} 1\n')
   claims.suffer(undefined)
   await settle()
+  expect(told).toEqual(['start', 'pause', 'start'])
   expect([domain.state, passes]).toEqual(['working', ['first', 'second', 'third']])
   expect(logged()).toEqual([
     'info the desk begins to work: capi',

@@ -62,6 +62,10 @@ export interface ReconcilerDefinition {
   readonly backoff?: Backoff
   /** A pass that takes longer is aborted. */
   readonly passMsMax?: number
+  /** Passes begin from now on, for the first time or again. */
+  readonly onStart?: () => void
+  /** No pass begins until it starts again. */
+  readonly onPause?: () => void
 }
 
 export interface Reconciler extends ReconcilerDefinition {
@@ -144,8 +148,14 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
     name,
     mark: key => queue.mark(key),
     markAfter: (key, delayMs) => queue.markAfter(key, delayMs),
-    start: () => queue.start(),
-    pause: () => queue.pause(),
+    start() {
+      queue.start()
+      reconciler.onStart?.()
+    },
+    pause() {
+      queue.pause()
+      reconciler.onPause?.()
+    },
     stop(reason) {
       const stopped = queue.stop()
       for (const pass of passes) pass.cancel(new Cancelled(reason))

@@ -69,6 +69,8 @@ function openToy(office: Office, domain: Domain, caches: Caches, seen: readonly 
         return line.during(key, () => reconcileBerth(key, scope, inPass))
       },
       groupOf: key => [namespaceOfKey(key), networkKeyOf(caches, key)],
+      onStart: line.goOn,
+      onPause: line.pause,
     }),
   )
   metrics?.begin(about)

@@ -89,6 +89,8 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
         return line.during(key, () => reconcileClaim(key, scope, inPass))
       },
       isSettled: key => !line.has(key) && isClaimSettled(key, scope, world),
+      onStart: line.goOn,
+      onPause: line.pause,
       concurrency: bindingConcurrency,
       groupOf: key => [namespaceOfKey(key), poolKeyOf(caches.claims.get(key))],
     }),

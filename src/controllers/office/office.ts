@@ -48,6 +48,7 @@ import {
   pools,
 } from './kinds.ts'
 import { Ledger } from './ledger.ts'
+import { macHoldAt } from './mac-holds.ts'
 import { countDecisions, type DeskMetrics, measureNetworks, measurePools, measureWaiting } from './metrics.ts'
 import { addNetworkEvents } from './network-events.ts'
 import { defaultNetworkRules, type NetworkRules, Networks, type NetworksView } from './networks.ts'
@@ -155,6 +156,10 @@ export function openOffice(parts: OfficeParts): Office {
     freeOf: pool => freeIn(pool, sources, ledger),
     poolsOf: space => sources.keysOf(space),
     isShared: (pool, other) => sources.isShared(pool, other),
+    isFree: (space, what) =>
+      typeof what === 'string'
+        ? macHoldAt(views, space, what) === undefined
+        : ledger.indexOf(space).stateOf(what) === 'free',
   })
   const metrics = parts.metrics && countDecisions(parts.metrics, clock)
   const claimKinds = new ClaimKinds()

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { orThrow } from '../../../test/harness/or-throw.ts'
-import { parseIP } from '../../ip/address.ts'
+import { parseIP, toIPText } from '../../ip/address.ts'
 import { parseMAC } from '../../ip/mac.ts'
 import { done, requeue } from '../../runtime/reconciler.ts'
 import type { Freed } from './ledger.ts'
@@ -39,15 +39,19 @@ function aPool({ isShared = (): boolean => false } = {}) {
     freeOf: key => (key === pool ? state.free : state.freeBeside),
     poolsOf: () => [pool, beside],
     isShared,
+    isFree: () => state.free > 0,
   })
   const line = waiting.ofDesk('toy', claim => state.woken.push(claim))
+  const elsewhere = waiting.ofDesk('elsewhere', claim => state.woken.push(claim))
   const run = (claim: Claim, pass: () => Promise<ClaimPass>) => line.during(claim.key, pass)
   const sleep = (claim: Claim, waits = claim.waits) => run(claim, async () => ({ next: done(), waits }))
   return {
     state,
     waiting,
+    line,
     run,
     sleep,
+    sleepElsewhere: ({ key, waits }: Claim) => elsewhere.during(key, async () => ({ next: done(), waits })),
     leave: (claim: Claim) => run(claim, async () => settled()),
     release(text = '10.0.0.1', namespace?: string) {
       state.free++
@@ -321,18 +325,199 @@ test('a claim that waits for one address is woken when that one is freed, or a b
   expect(take().toSorted()).toEqual([ten.key, block.key, unknown.key].toSorted())
 })
 
-test('of all that an address helps, the oldest is woken first, whether it waits for that one or for any', async () => {
+describe('an address that is free is offered', () => {
   const one: Need = { kind: 'one', pool, block: freed('10.0.0.1').block }
-  for (const needs of [
-    [one, any, one],
-    [any, one, any],
-  ]) {
-    const { sleep, release, take } = aPool()
+  const mac: Need = { kind: 'mac', pool, mac: orThrow(parseMAC('02:00:00:00:00:01')) }
+
+  test.each<[string, readonly Need[]]>([
+    ['those that wait for just that one', [one, one, one]],
+    ['one that waits for just that one and those that wait for any', [one, any, any]],
+    ['one that waits for any and those that wait for just that one', [any, one, one]],
+  ])('to the oldest of %s, and to no other if that takes it', async (_, needs) => {
+    const { sleep, release, serve, take } = aPool()
     const claims = needs.map((need, number) => aClaim(number, need))
     for (const claim of claims.toReversed()) await sleep(claim)
-    release()
-    const helped = claims.filter((_, number) => number < 2 || needs[2] === one)
-    expect(take()).toEqual(helped.map(({ key }) => key))
+    release('10.0.0.1')
+    expect(take()).toEqual([claims[0]?.key])
+    for (const claim of claims.slice(0, 1)) await serve(claim)
+    expect(take()).toEqual([])
+    release('10.0.0.1')
+    expect(take()).toEqual([claims[1]?.key])
+  })
+
+  test.each<[string, Need, (line: ReturnType<typeof aPool>, woken: Claim) => unknown]>([
+    ['is gone', one, ({ leave }, woken) => leave(woken)],
+    ['fails', one, ({ run }, woken) => run(woken, () => Promise.reject(new Error('down'))).catch(() => {})],
+    ['cannot have it', one, ({ sleep }, woken) => sleep(woken)],
+    ['wants something else by now', one, ({ sleep }, woken) => sleep(woken, { ...woken.waits, needs: [change] })],
+    ['waits for any, and took another', any, ({ leave }, woken) => leave(woken)],
+    ['is of a desk that cannot work', one, ({ line }) => line.pause()],
+  ])('to all others if the oldest %s', async (_, need, pass) => {
+    const line = aPool()
+    const first = aClaim(1, need)
+    const others = [aClaim(2, one), aClaim(3, one)]
+    await line.sleep(first)
+    for (const claim of others) await line.sleepElsewhere(claim)
+    line.release('10.0.0.1')
+    expect(line.take()).toEqual([first.key])
+    await pass(line, first)
+    expect(line.take()).toEqual(others.map(({ key }) => key))
+  })
+
+  test('to one that waits for any, if the older one that waits for just that cannot have it', async () => {
+    const { sleep, release, take } = aPool()
+    const [first, second] = [aClaim(1, one), aClaim(2)]
+    await sleep(first)
+    await sleep(second)
+    release('10.0.0.1')
+    expect(take()).toEqual([first.key])
+    await sleep(first)
+    expect(take()).toEqual([second.key])
+    await sleep(second)
+    expect(take()).toEqual([])
+  })
+
+  test('not first to one whose last pass failed: it may be a while until its next', async () => {
+    const { sleep, run, release, take } = aPool()
+    const [failing, sound] = [aClaim(1, one), aClaim(2, one)]
+    await sleep(failing)
+    await sleep(sound)
+    await run(failing, () => Promise.reject(new Error('down'))).catch(() => {})
+    release('10.0.0.1')
+    expect(take()).toEqual([sound.key])
+    await sleep(sound)
+    expect(take()).toEqual([failing.key])
+  })
+
+  test('as a MAC is, to the oldest that waits for it', async () => {
+    const { sleep, leave, state, waiting, take } = aPool()
+    const claims = [aClaim(1, mac), aClaim(2, mac), aClaim(3, mac)]
+    for (const claim of claims.toReversed()) await sleep(claim)
+    state.free = 1
+    waiting.macFreed('main', mac.mac)
+    expect(take()).toEqual([claims[0]?.key])
+    for (const claim of claims.slice(0, 1)) await leave(claim)
+    expect(take()).toEqual(claims.slice(1).map(({ key }) => key))
+  })
+
+  test('and none that waits for it sleeps while it is free, whatever becomes of those that are woken', async () => {
+    const number = fc.integer({ min: 0, max: 11 })
+    const step = fc.oneof(
+      fc.record({ kind: fc.constantFrom('arrive' as const, 'go' as const), number }),
+      fc.record({ kind: fc.constantFrom('release' as const, 'pause' as const), number }),
+      fc.record({ kind: fc.constant('pass' as const), end: fc.constantFrom('serve', 'fail', 'want', 'vain') }),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async steps => {
+        const free = new Set<string>()
+        const texts = ['10.0.0.1', '10.0.0.2', '10.0.0.3']
+        const woken: string[] = []
+        const waiting = new Waiting({
+          freeOf: () => free.size,
+          poolsOf: () => [pool],
+          isShared: () => false,
+          isFree: (_, what) => typeof what !== 'string' && free.has(toIPText(what.ip)),
+        })
+        const lines = ['one', 'other'].map(desk => waiting.ofDesk(desk, claim => woken.push(claim)))
+        const isPaused = [false, false]
+        const wishOf = (number: number) => [undefined, ...texts][number % 4]
+        const claims = Array.from({ length: 12 }, (_, number) => {
+          const text = wishOf(number)
+          return aClaim(number, text === undefined ? any : { kind: 'one', pool, block: freed(text).block })
+        })
+        const run = async (number: number, end: string) => {
+          const { waits } = claims[number] as Claim
+          const pass = async (): Promise<ClaimPass> => {
+            if (end === 'fail') throw new Error('down')
+            if (end === 'go') return settled()
+            if (end === 'want') return { next: done(), waits: { ...waits, needs: [change] } }
+            const wanted = wishOf(number) ?? [...free][0]
+            if (end === 'vain' || wanted === undefined || !free.delete(wanted)) return { next: done(), waits }
+            return settled()
+          }
+          await lines[number % 2]?.during(claims[number]?.key ?? '', pass).catch(() => {})
+        }
+        // A desk that is paused looks at what it is told when it goes on.
+        const next = async (end: string) => {
+          const place = woken.findIndex(key => !isPaused[claims.findIndex(claim => claim.key === key) % 2])
+          const [key] = place < 0 ? [] : woken.splice(place, 1)
+          if (key !== undefined)
+            await run(
+              claims.findIndex(claim => claim.key === key),
+              end,
+            )
+          return key !== undefined
+        }
+        const inVain = new Set<string>()
+        for (const one of steps) {
+          if (one.kind === 'pass') {
+            if (one.end === 'vain' && woken[0] !== undefined) inVain.add(woken[0])
+            await next(one.end)
+          } else if (one.kind === 'release') {
+            const text = texts[one.number % 3] as string
+            free.add(text)
+            waiting.freed(freed(text))
+          } else if (one.kind === 'pause') {
+            const desk = one.number % 2
+            isPaused[desk] = !isPaused[desk]
+            if (isPaused[desk]) lines[desk]?.pause()
+            else lines[desk]?.goOn()
+          } else if (!isPaused[one.number % 2]) await run(one.number, one.kind === 'go' ? 'go' : 'serve')
+        }
+        while (await next('serve'));
+        const asleep = [...waiting.all()].filter(({ key, desk }) => {
+          const isOfPaused = isPaused[desk === 'one' ? 0 : 1]
+          return !isOfPaused && !inVain.has(key.split(' ')[1] ?? '')
+        })
+        const missed = asleep.filter(({ needs: [need] }) => {
+          if (need?.kind === 'any') return free.size > 0
+          return need?.kind === 'one' && need.block !== undefined && free.has(toIPText(need.block.ip))
+        })
+        expect(missed).toEqual([])
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+test.each([
+  ['something was freed', (line: ReturnType<typeof aPool>) => line.release()],
+  ['nothing happened', () => {}],
+])(
+  'a pass that ends asleep when its desk has paused keeps no claim of another desk waiting: %s meanwhile',
+  async (_, happens) => {
+    const line = aPool()
+    const [first, second] = [aClaim(1), aClaim(2)]
+    await line.sleepElsewhere(second)
+    await line.run(first, async () => {
+      line.line.pause()
+      happens(line)
+      return { next: done(), waits: first.waits }
+    })
+    line.take()
+    await line.sleepElsewhere(second)
+    line.state.free = 0
+    line.release()
+    expect(line.take()).toEqual([second.key])
+    line.line.goOn()
+    expect(line.take()).toEqual([first.key])
+  },
+)
+
+test('a desk that goes on looks at its claims again, oldest first', async () => {
+  const { line, sleep, leave, release, take, waiting } = aPool()
+  const claims = [aClaim(1), aClaim(2)]
+  for (const claim of claims.toReversed()) await sleep(claim)
+  line.pause()
+  release()
+  expect(take()).toEqual([])
+  expect([...waiting.all()]).toHaveLength(2)
+  line.goOn()
+  expect(take()).toEqual(claims.map(({ key }) => key))
+  for (const claim of claims) {
+    expect(line.has(claim.key)).toBe(true)
+    await leave(claim)
+    expect(line.has(claim.key)).toBe(false)
   }
 })
 

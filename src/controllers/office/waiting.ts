@@ -2,7 +2,7 @@
 //
 //   it needs          and is woken when
 //   any address       one is free of each pool it needs one of: as many are woken as are free, oldest first
-//   one address       that one may be free: all are, since only a pass finds out which of them can have it
+//   one address       that one is free: the oldest, and all others if that takes something else or nothing
 //   one MAC           the same
 //   room in a quota   its namespace gave an address of the pool back: of each tenant the oldest
 //   a change          the pool's spec or the namespace changes, as all the others are too
@@ -11,11 +11,16 @@
 // claims enter and leave. A claim that is woken counts as awake until its pass has decided; one that then takes nothing,
 // because it is gone, paused, wants something else or failed, passes the wake on. A pass may have looked just before an address was
 // freed: where it ends asleep, what was freed or changed since it began wakes once more. No claim sleeps while there is something
-// for it. Whatever they wait for, the oldest of those that an address helps is woken, and so looked at, first. Of several needs all must be met: a claim for which another pool has nothing is passed over, and holds up none
+// for it. Of several needs all must be met: a claim for which another pool has nothing is passed over, and holds up none
 // behind it. Pools of one space may offer the same addresses: then their claims are one line, and the oldest of all is served.
+// An address is offered to the oldest of those that wait for any and of those that wait for just that one.
+//
+// A desk that cannot work takes its claims out of the line until it goes on: those of other desks do not wait for them.
 
 import type { Identity } from '../../api/object.ts'
+import { bitsOf } from '../../ip/address.ts'
 import type { MACText } from '../../ip/mac.ts'
+import type { Block } from '../../ipam/space-index.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
 import type { Freed } from './ledger.ts'
@@ -68,6 +73,8 @@ export interface WaitingOptions {
   readonly poolsOf: (space: string) => Iterable<string>
   /** Whether the two pools offer some of the same addresses: what one of them gives, the other cannot. */
   readonly isShared: (pool: string, other: string) => boolean
+  /** Whether any claim could have it now, as far as other claims are concerned. */
+  readonly isFree: (space: string, what: Block | MACText) => boolean
 }
 
 /** The claims of one desk in the line. */
@@ -76,10 +83,22 @@ export interface DeskLine {
   has(claim: string): boolean
   /** Runs a pass of the claim, and keeps its place in the line equal to what the pass says. */
   during(claim: string, pass: () => Promise<ClaimPass>): Promise<PassResult>
+  /** No pass of the desk begins until it goes on. */
+  pause(): void
+  goOn(): void
+}
+
+/** An address or a MAC that may be free now, and the claims that wait for just that. */
+interface Offer {
+  readonly isFree: () => boolean
+  /** Oldest first. */
+  readonly waiters: () => readonly Sleeper[]
 }
 
 interface Awake {
   readonly sleeper: Sleeper
+  /** It has the first look at it: those behind are woken if it is still free afterwards. */
+  readonly offer: Offer | undefined
   /** False while a pass that began before the wake still runs. */
   hasBegun: boolean
 }
@@ -106,12 +125,18 @@ export class Waiting {
   readonly #any = new Map<string, Line>()
   readonly #asleep = new Map<string, Sleeper>()
   readonly #awake = new Map<string, Awake>()
+  readonly #paused = new Set<string>()
+  /** Claims of desks that do not work, and of those that went on and have not looked at them since. */
+  readonly #away = new Map<string, Sleeper>()
+  /** Claims whose last pass failed: it may be a while until their next. */
+  readonly #failing = new Set<string>()
   /** Claims that were woken for any address since one was freed, and found none. */
   readonly #inVain = new Set<string>()
-  /** Those awake of each pool that were woken for any address. */
+  /** Those awake of each pool that were woken for any address, or are offered one of it. */
   readonly #awakeForAny = new Map<string, number>()
   /** Of each pass that runs: what has happened since it began. */
   readonly #sinceBegun = new Set<Happening[]>()
+  readonly #wasInVain = ({ key }: Sleeper): boolean => this.#inVain.has(key)
 
   constructor(options: WaitingOptions) {
     this.#options = options
@@ -120,13 +145,26 @@ export class Waiting {
   /** Every claim that waits, asleep or about to be looked at. */
   *all(): Generator<Sleeper, void, undefined> {
     yield* this.#asleep.values()
+    yield* this.#away.values()
     for (const { sleeper } of this.#awake.values()) yield sleeper
   }
 
   /** A desk's place in the line: `wake` gets the claim that is to be reconciled. */
   ofDesk(desk: string, wake: (claim: string) => void): DeskLine {
     return {
-      has: claim => this.#asleep.has(`${desk} ${claim}`) || this.#awake.has(`${desk} ${claim}`),
+      has: claim => {
+        const key = `${desk} ${claim}`
+        return this.#asleep.has(key) || this.#awake.has(key) || this.#away.has(key)
+      },
+      pause: () => {
+        this.#paused.add(desk)
+        this.#putAway([...this.all()].filter(sleeper => sleeper.desk === desk))
+      },
+      goOn: () => {
+        this.#paused.delete(desk)
+        const own = [...this.#away.values()].filter(sleeper => sleeper.desk === desk)
+        for (const sleeper of own.sort(byAge)) sleeper.wake()
+      },
       during: async (claim, pass) => {
         const key = `${desk} ${claim}`
         const awake = this.#awake.get(key)
@@ -139,8 +177,14 @@ export class Waiting {
           return result.next
         } finally {
           this.#sinceBegun.delete(since)
+          const isUndecided = result?.waits === undefined && result?.next.kind === 'requeue'
+          if (!isUndecided) this.#away.delete(key)
+          if (result === undefined) this.#failing.add(key)
+          else this.#failing.delete(key)
           this.#follow(key, result, waits => ({ ...waits, key, desk, wake: () => wake(claim) }))
           this.#repeat(since, key)
+          const sleeper = this.#asleep.get(key) ?? this.#awake.get(key)?.sleeper
+          if (sleeper !== undefined && this.#paused.has(desk)) this.#putAway([sleeper])
         }
       },
     }
@@ -158,8 +202,12 @@ export class Waiting {
     const pools = [...this.#options.poolsOf(space)]
     this.#happens('freed', ofPools(pools), () => {
       this.#inVain.clear()
-      const helped = pools.flatMap(other => this.#pools.get(other)?.one.helpedBy(block) ?? [])
-      this.#wakeAll([...this.#pickForAny(pools), ...helped])
+      const isSingle = block.bits === bitsOf(block.ip.family)
+      this.#offer(pools, {
+        // Of a prefix, several claims may want a part each: they are all woken.
+        isFree: () => isSingle && this.#options.isFree(space, block),
+        waiters: () => this.#waitersOf(pools, one => one.helpedBy(block)),
+      })
       this.#wakeForQuota(pool, namespace)
     })
   }
@@ -167,8 +215,40 @@ export class Waiting {
   macFreed(space: string, mac: MACText): void {
     const pools = [...this.#options.poolsOf(space)]
     this.#happens('freed', ofPools(pools), () => {
-      this.#wakeAll(pools.flatMap(pool => this.#pools.get(pool)?.one.helpedByMAC(mac) ?? []))
+      this.#offer([], {
+        isFree: () => this.#options.isFree(space, mac),
+        waiters: () => this.#waitersOf(pools, one => one.helpedByMAC(mac)),
+      })
     })
+  }
+
+  #waitersOf(pools: readonly string[], helped: (one: Wanted<Sleeper>) => readonly Sleeper[]): readonly Sleeper[] {
+    const waiters = pools.flatMap(pool => {
+      const one = this.#pools.get(pool)?.one
+      return one === undefined ? [] : helped(one)
+    })
+    return [...new Set(waiters)].sort(byAge)
+  }
+
+  /** What is not free may still be had by one of the claims that wait for it, as its former holder: only a pass finds out. */
+  #offer(pools: readonly string[], offer: Offer): void {
+    const waiters = offer.waiters()
+    const picked = [...this.#pickForAny(pools)]
+    const isSound = ({ key }: Sleeper) => !this.#failing.has(key)
+    const [first, oldest] = [picked.find(isSound), waiters.find(isSound)]
+    if (oldest === undefined || !offer.isFree()) {
+      this.#wakeAll([...picked, ...waiters])
+    } else if (first !== undefined && byAge(first, oldest) < 0) {
+      for (const sleeper of picked) this.#wake(sleeper, sleeper === first ? offer : undefined)
+    } else {
+      this.#wake(oldest, offer)
+      this.#wakeForAny(pools)
+    }
+  }
+
+  /** The claim that had the first look at it has decided. */
+  #offerToOthers(key: string, offer: Offer | undefined): void {
+    if (offer?.isFree() === true) this.#wakeAll(offer.waiters().filter(sleeper => sleeper.key !== key))
   }
 
   poolChanged(pool: string): void {
@@ -203,7 +283,7 @@ export class Waiting {
 
   #sleep(sleeper: Sleeper): void {
     this.#forget(sleeper.key)
-    const woken = this.#stopBeingAwake(sleeper.key)
+    const { sleeper: woken, offer } = this.#stopBeingAwake(sleeper.key) ?? {}
     this.#asleep.set(sleeper.key, sleeper)
     for (const need of sleeper.needs) this.#place(sleeper, need)
     // What it was woken for and does not need any more is still there, for the next one.
@@ -212,7 +292,7 @@ export class Waiting {
       if (kind === 'any') {
         this.#inVain.add(sleeper.key)
         const others = this.#sharing(pool).filter(other => other !== pool)
-        this.#wakeForAny(others, ({ key }) => this.#inVain.has(key))
+        this.#wakeForAny(others, this.#wasInVain)
       }
       const isStillNeeded = sleeper.needs.some(
         need => need.pool === pool && (need.kind === 'any' || need.kind === kind),
@@ -221,15 +301,36 @@ export class Waiting {
       if (kind === 'any') this.#wakeForAny(this.#sharing(pool))
       else this.#wakeForQuota(pool, sleeper.namespace)
     }
+    for (const { kind, pool } of woken?.needs ?? []) {
+      if (kind === 'one' && offer !== undefined) this.#wakeForAny(this.#sharing(pool), this.#wasInVain)
+    }
+    this.#offerToOthers(sleeper.key, offer)
   }
 
   /** The claim does not wait any more: it has an address, or is gone, or is left alone. */
   #leave(key: string): void {
-    const left = this.#forget(key) ?? this.#stopBeingAwake(key)
-    for (const { pool } of left?.needs ?? []) {
+    const awake = this.#stopBeingAwake(key)
+    const left = this.#forget(key) ?? awake?.sleeper
+    if (left !== undefined) this.#passOn(left, awake?.offer)
+  }
+
+  #passOn({ key, needs, namespace }: Sleeper, offer: Offer | undefined): void {
+    for (const { pool } of needs) {
       this.#wakeForAny(this.#sharing(pool))
-      this.#wakeForQuota(pool, left?.namespace ?? '')
+      this.#wakeForQuota(pool, namespace)
     }
+    this.#offerToOthers(key, offer)
+  }
+
+  #putAway(sleepers: readonly Sleeper[]): void {
+    const woken: Awake[] = []
+    for (const sleeper of sleepers) {
+      this.#forget(sleeper.key)
+      const awake = this.#stopBeingAwake(sleeper.key)
+      if (awake !== undefined) woken.push(awake)
+      this.#away.set(sleeper.key, sleeper)
+    }
+    for (const { sleeper, offer } of woken) this.#passOn(sleeper, offer)
   }
 
   #wakeAll(sleepers: Iterable<Sleeper>): void {
@@ -287,24 +388,26 @@ export class Waiting {
     for (const { sleepers } of [...(tenants?.values() ?? [])]) if (sleepers[0] !== undefined) this.#wake(sleepers[0])
   }
 
-  #wake(sleeper: Sleeper): void {
+  #wake(sleeper: Sleeper, offer?: Offer): void {
     this.#forget(sleeper.key)
-    this.#awake.set(sleeper.key, { sleeper, hasBegun: false })
-    this.#countAwake(sleeper, 1)
+    const awake = { sleeper, offer, hasBegun: false }
+    this.#awake.set(sleeper.key, awake)
+    this.#countAwake(awake, 1)
     sleeper.wake()
   }
 
-  #stopBeingAwake(key: string): Sleeper | undefined {
-    const sleeper = this.#awake.get(key)?.sleeper
-    if (sleeper === undefined) return undefined
+  #stopBeingAwake(key: string): Awake | undefined {
+    const awake = this.#awake.get(key)
+    if (awake === undefined) return undefined
     this.#awake.delete(key)
-    this.#countAwake(sleeper, -1)
-    return sleeper
+    this.#countAwake(awake, -1)
+    return awake
   }
 
-  #countAwake({ needs }: Sleeper, change: 1 | -1): void {
+  #countAwake({ sleeper: { needs }, offer }: Awake, change: 1 | -1): void {
     for (const { kind, pool } of needs) {
-      if (kind !== 'any') continue
+      // What is offered to one that waits for just that is not there for any other.
+      if (kind !== 'any' && (kind !== 'one' || offer === undefined)) continue
       const count = (this.#awakeForAny.get(pool) ?? 0) + change
       if (count === 0) this.#awakeForAny.delete(pool)
       else this.#awakeForAny.set(pool, count)

@@ -46,6 +46,8 @@ export function openBinding(office: Office, domain: Domain, world: Omit<VMWorld,
         return line.during(key, () => reconcileClaim(key, scope, inPass))
       },
       isSettled: key => !line.has(key) && isClaimSettled(key, scope, world),
+      onStart: line.goOn,
+      onPause: line.pause,
       concurrency,
       groupOf: key => [namespaceOfKey(key), sourceKeyOf(key, world)],
     }),
