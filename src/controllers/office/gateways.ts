@@ -72,6 +72,8 @@ export class Gateways {
     const before = this.#shown.get(key) ?? new Map<string, ShownBy>()
     const now = new Map<string, ShownBy>()
     for (const pool of this.#sources.poolsOf(identity)) {
+      // Its space is not decided yet.
+      if (pool.space === '') continue
       for (const block of [...keptBy(pool), ...this.#formerOf(pool)]) {
         const by = { kind: 'gateway', key: `${poolKey(pool)} ${toCIDRText(block)}` }
         now.set(by.key, by)
@@ -104,7 +106,7 @@ function keptBy(pool: Pool): readonly Block[] {
 }
 
 function isFormer(pool: Pool, ip: IP): boolean {
-  if (ip.family !== pool.family || !givesAddresses(pool) || pool.space === '') return false
+  if (ip.family !== pool.family || !givesAddresses(pool)) return false
   if (pool.gateway !== undefined && isSameIP(pool.gateway, ip)) return false
   return pool.identity.namespace === '' || hasIP(pool.addresses, ip)
 }
