@@ -73,7 +73,8 @@ export interface FamilyRanges {
   readonly gateway: IP | undefined
 }
 
-const poolGroups: Readonly<Record<string, string>> = {
+/** Kinds of pool that such a network may name. */
+export const poolGroups: Readonly<Record<string, string>> = {
   AddressPool: mooringGroup,
   ClusterAddressPool: mooringGroup,
   InClusterIPPool: ipamGroup,

@@ -1,6 +1,7 @@
 // The desk that a behaviour is about, put together as the product does it, with a wire that a test can count on, hold back
 // and cut.
 
+import { expect, onTestFinished } from 'vitest'
 import type { WebhookSet } from '../../src/admission/webhook.ts'
 import { type Assembled, assemble } from '../../src/controllers/assemble.ts'
 import type { Desk } from '../../src/controllers/desk.ts'
@@ -56,6 +57,13 @@ export interface Line {
   readonly msg: string
   readonly [field: string]: unknown
 }
+
+/** What is counted by labels that are known beforehand starts at zero: an alert cannot see the step from nothing to one. */
+const countedIn = (text: string): string[] =>
+  (text.match(/^mooring_(allocations|claims_refused|releases|lost_races|strays|passes)_total\{.*\}/gm) ?? []).filter(
+    // A kind that a user made up.
+    series => !series.includes('kind="unknown"'),
+  )
 
 interface Life {
   readonly assembled: Assembled
@@ -183,6 +191,11 @@ export function aDesk(
       })
       webhookSets = assembled.webhookSets
       life = { assembled, cut }
+      const begun = new Set(countedIn(metrics.text()))
+      const ofLife = metrics
+      if (desks === table) {
+        onTestFinished(() => expect(countedIn(ofLife.text()).filter(one => !begun.has(one))).toEqual([]))
+      }
       await assembled.start()
     },
     async stop() {

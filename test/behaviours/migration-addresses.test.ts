@@ -32,6 +32,12 @@ describe('A migration network with addresses of Mooring', () => {
     const given = await held(fleet)
     expect(addressesOf(given)).toEqual(['10.1.2.2', '10.1.2.3', '10.1.2.4'])
     expect(await used(fleet)).toEqual(given)
+    const of = 'desk="migration",claim_kind="Node",kind="NetworkAttachmentDefinition",strategy="lowestFree"'
+    expect(fleet.world.desk.metrics()).toContain(`mooring_allocations_total{${of},outcome="bound"} 3\n`)
+    const bound = fleet.world.desk.log.filter(({ msg }) => msg === 'a claim is bound')
+    expect(bound.map(({ desk, claimKind, claim }) => `${desk} ${claimKind} ${claim}`).toSorted()).toEqual(
+      ['node-1', 'node-2', 'node-3'].map(node => `migration Node ${node}`),
+    )
     const { items } = await fleet.world.client.list(holds)
     const [hold] = (items as Stored[]).filter(
       ({ spec }) => spec.claimRef.name === 'node-1' && spec.poolRef.name === network,

@@ -73,7 +73,11 @@ function openToy(office: Office, domain: Domain, caches: Caches, seen: readonly 
       onPause: line.pause,
     }),
   )
-  metrics?.begin(about)
+  metrics?.begin(about, {
+    decisions: ['bound', 'waiting', 'lost race', 'released'],
+    sources: [{ kind: networks.kind, strategies: [''] }],
+    reasons: ['PoolNotFound', 'NamespaceNotAllowed', 'QuotaReached', 'PoolExhausted', 'MACInUse', 'MACQuarantined'],
+  })
   // A list comes in the order of names: the berths of the first one are looked at when all of them are known.
   void caches.berths.synced().then(() => markOldestFirst([...caches.berths.values()], binding))
   caches.berths.subscribe(({ old, new: next }) => {

@@ -31,7 +31,7 @@ import { standsBy } from './ownership.ts'
 import { claimOf, reportOf } from './parsed.ts'
 import { capiPermissions } from './permissions.ts'
 import { followShown, followSubnets } from './shown.ts'
-import { recordedBefore } from './status.ts'
+import { counted, recordedBefore } from './status.ts'
 import { capiWebhooks } from './webhooks/webhooks.ts'
 import { type Caches, type CapiWorld, createCaches, poolKeyOf } from './world.ts'
 
@@ -96,7 +96,7 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
     }),
   )
 
-  metrics?.begin(about)
+  metrics?.begin(about, counted)
   caches.claims.subscribe(change => onClaim(world, change, binding, metrics))
   // A list comes in the order of names. Of each namespace the claim that was made first is served first, also by a process that
   // has just started; claims that have an address come after those that wait for one, since nearly all of them are settled.

@@ -12,6 +12,7 @@ import { blockText, poolText, type Refusal, type RefusalReason } from '../../ipa
 import type { Block } from '../../ipam/space-index.ts'
 import { timestamp } from '../../kube/timestamp.ts'
 import { done, type PassResult, requeueAfter } from '../../runtime/reconciler.ts'
+import { type Counted, countedPools } from '../office/metrics.ts'
 import type { Seen } from './observe.ts'
 import type { HandsOff } from './plan.ts'
 import { writeStatus } from './steps.ts'
@@ -48,7 +49,7 @@ export async function writeRefusal(
     what: conditionFor[refusal.reason].isForAuthor ? 'refused' : 'waiting',
     claim: claim.metadata,
     pool: identity,
-    ...(pool !== undefined && !isMalformed(pool) && { strategy: pool.strategy, space: pool.space }),
+    ...(pool !== undefined && !isMalformed(pool) && { space: pool.space }),
     reason: refusal.reason,
     message: refusal.message,
   })
@@ -108,6 +109,33 @@ const conditionFor: Readonly<Record<RefusalReason, RefusalCondition>> = {
   NetworkMalformed: waits(poolNotReady),
   NetworkNotOffered: waits(poolNotReady),
   NetworkDiffers: waits(poolNotReady),
+}
+
+/** The reasons of networks, MACs and requests of virtual machines are none of these; of a pool that is paused no claim is told. */
+export const counted: Counted = {
+  decisions: ['bound', 'adopted', 'restored', 'waiting', 'refused', 'lost race', 'released', 'stray report'],
+  sources: countedPools,
+  reasons: [
+    'PoolNotFound',
+    'PoolMalformed',
+    'PoolDeleting',
+    'NamespaceNotAllowed',
+    'SpaceNotOffered',
+    'SpaceUndecided',
+    'QuotaReached',
+    'RestQuotaReached',
+    'PoolExhausted',
+    'NotAnAddress',
+    'NotCanonical',
+    'WrongFamily',
+    'AddressOutOfRange',
+    'AddressExcluded',
+    'AddressReserved',
+    'AddressDraining',
+    'AddressQuarantined',
+    'AddressInUse',
+    'RequestsConflict',
+  ],
 }
 
 /** Of a claim that was there before this process: the process before it recorded the event. */

@@ -82,7 +82,7 @@ export interface Decider {
   readonly claimKind: string
 }
 
-const theOffice: Decider = { desk: 'office', claimKind: '' }
+export const theOffice: Decider = { desk: 'office', claimKind: '' }
 
 /** In the log of the pass, which is made when there is something to note. */
 export function noteIn(pass: { readonly log: Log }, metrics: DeskMetrics | undefined, decider = theOffice): Note {

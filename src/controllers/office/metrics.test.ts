@@ -33,6 +33,36 @@ test('a kind and a name that a claim made up are no labels', () => {
   expect(metrics.text()).not.toContain('\u202e')
 })
 
+test('what can be counted of a claim is there at zero before the first, and nothing that cannot', () => {
+  const metrics = createMetrics()
+  const decided = countDecisions(metrics, realClock)
+  const about = { desk: 'vm', claimKind: 'IPAMClaim' }
+  decided.begin(about, {
+    decisions: ['bound', 'waiting', 'released'],
+    sources: [{ kind: 'Network', strategies: ['leastRecentlyUsed'] }],
+    reasons: ['PoolExhausted'],
+  })
+  decided.begin({ desk: 'office', claimKind: 'IPAMClaim' }, { decisions: ['stray hold'] })
+  const of = 'desk="vm",claim_kind="IPAMClaim",kind="Network"'
+  const counters = () =>
+    metrics
+      .text()
+      .split('\n')
+      .filter(line => line.includes('_total{'))
+  expect(counters()).toEqual([
+    `mooring_allocations_total{${of},strategy="leastRecentlyUsed",outcome="bound"} 0`,
+    `mooring_allocations_total{${of},strategy="",outcome="waiting"} 0`,
+    `mooring_claims_refused_total{${of},reason="PoolExhausted"} 0`,
+    `mooring_releases_total{${of}} 0`,
+    'mooring_strays_total{desk="office",claim_kind="IPAMClaim",what="hold"} 0',
+  ])
+  const pool = { apiGroup: 'k8s.cni.cncf.io', kind: 'Network', namespace: '', name: 'blue' }
+  decided.decided({ what: 'waiting', pool, strategy: 'random', reason: 'PoolExhausted' }, about)
+  decided.decided({ what: 'bound', pool, strategy: 'leastRecentlyUsed' }, about)
+  decided.decided({ what: 'released', pool }, about)
+  expect(counters()).toHaveLength(5)
+})
+
 test('no series comes twice: both families of a network are added up, and networks keep their names', () => {
   const views = createViews()
   const sources = new Sources(views, new Ledger())

@@ -1,13 +1,14 @@
 // All metrics of the desks: how full pools are and which claims wait, read at each scrape; what was decided, counted as it
 // happens (journal.ts). Names of pools become labels only up to a bound; the pools past it are added up.
 
-import { mooringGroup } from '../../api/names.ts'
+import { ipamGroup, mooringGroup } from '../../api/names.ts'
 import type { Identity } from '../../api/object.ts'
-import { type Pool, strategies } from '../../api/pool.ts'
+import { type Pool, type Strategy, strategies } from '../../api/pool.ts'
 import { isNetworkName } from '../../api/space.ts'
 import { ownPoolKindOf } from '../../api/to-pool.ts'
 import { quoteUnlessName } from '../../ip/object-name.ts'
 import { type Capacity, capacityOf } from '../../ipam/capacity.ts'
+import type { RefusalReason } from '../../ipam/refusal.ts'
 import { networkKind } from '../../networks/network.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Metrics, type Sample, secondsBounds } from '../../telemetry/metrics.ts'
@@ -19,13 +20,33 @@ import type { Sources } from './sources.ts'
 import type { Sleeper } from './waiting.ts'
 
 export interface DeskMetrics {
-  /** A desk serves claims of this kind: its counters are there from now on, at zero. */
-  begin(decider: Decider): void
+  /** Claims of this kind are decided about: what can be counted of them is there from now on, at zero. */
+  begin(decider: Decider, counted: Counted): void
   decided(entry: Entry, decider: Decider): void
   /** A claim without an address was seen for the first time, made at this time. */
   claimSeen(uid: string, createdAt: string): void
   claimGone(uid: string): void
 }
+
+/** What can come of claims of one kind. What is not known beforehand, as the name of a pool, is counted when it comes. */
+export interface Counted {
+  readonly decisions: readonly Decision[]
+  readonly sources?: readonly CountedSource[]
+  /** Why a claim gets nothing from these sources. */
+  readonly reasons?: readonly RefusalReason[]
+}
+
+/** A kind of pool or of network, and by which strategies its addresses are chosen; none is said where the pool is gone. */
+export interface CountedSource {
+  readonly kind: string
+  readonly strategies: readonly (Strategy | '')[]
+}
+
+/** The pools of the reference provider have no field for a strategy. */
+export const countedPools: readonly CountedSource[] = pools.map(({ group, kind }) => ({
+  kind,
+  strategies: group === ipamGroup ? ['lowestFree'] : strategies,
+}))
 
 export const poolLabels = ['kind', 'namespace', 'name'] as const
 
@@ -81,25 +102,34 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
     'stray report': (_, __, by) => strays.add(...by, 'report'),
     exhausted: ({ pool }) => pool && exhaustions.add(...labelsOf(pool)),
   }
-  const outcomes: readonly Decision[] = ['bound', 'adopted', 'restored', 'waiting', 'refused']
+  const served: readonly Decision[] = ['bound', 'adopted', 'restored']
+  const unserved: readonly Decision[] = ['waiting', 'refused']
 
   return {
-    begin({ desk, claimKind }) {
-      for (const { kind } of pools) {
-        for (const outcome of outcomes) {
-          for (const strategy of strategies) allocations.startAtZero(desk, claimKind, kind, strategy, outcome)
+    begin({ desk, claimKind }, { decisions, sources = [], reasons = [] }) {
+      const by = [desk, claimKind] as const
+      for (const { kind, strategies } of sources) {
+        for (const what of decisions) {
+          const chosenBy = served.includes(what) ? strategies : unserved.includes(what) ? ([''] as const) : []
+          for (const strategy of chosenBy) allocations.startAtZero(...by, kind, strategy, what)
+          if (what === 'lost race') races.startAtZero(...by, kind)
+          if (what === 'released') releases.startAtZero(...by, kind)
         }
-        races.startAtZero(desk, claimKind, kind)
-        releases.startAtZero(desk, claimKind, kind)
+        for (const reason of reasons) waits.startAtZero(...by, kind, reason)
       }
-      for (const what of ['hold', 'report']) strays.startAtZero(desk, claimKind, what)
+      if (decisions.includes('stray hold')) strays.startAtZero(...by, 'hold')
+      if (decisions.includes('stray report')) strays.startAtZero(...by, 'report')
     },
     decided(entry, { desk, claimKind }) {
+      const { what, strategy = '', reason = '' } = entry
       const kind = entry.pool === undefined ? '' : kindLabel(entry.pool)
       const by = [desk, claimKind] as const
-      onDecision[entry.what]?.(entry, kind, by)
-      if (outcomes.includes(entry.what)) allocations.add(...by, kind, entry.strategy ?? '', entry.what)
-      if (entry.what === 'waiting' || entry.what === 'refused') waits.add(...by, kind, entry.reason ?? '')
+      onDecision[what]?.(entry, kind, by)
+      if (served.includes(what)) allocations.add(...by, kind, strategy, what)
+      if (!unserved.includes(what)) return
+      // By no strategy was an address chosen.
+      allocations.add(...by, kind, '', what)
+      waits.add(...by, kind, reason)
     },
     claimSeen(uid, createdAt) {
       // Times are stored to the second: a claim of this second has just come.

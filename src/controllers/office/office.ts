@@ -35,7 +35,7 @@ import { Gateways } from './gateways.ts'
 import { isGone, type RestWorld } from './hold/quarantine.ts'
 import { isHoldSettled, reconcileHold, reconcileMACHold } from './hold/reclaim.ts'
 import type { AnyHold } from './hold/steps.ts'
-import { noteIn } from './journal.ts'
+import { noteIn, theOffice } from './journal.ts'
 import { readable } from './kept.ts'
 import {
   attachments,
@@ -247,6 +247,7 @@ export function openOffice(parts: OfficeParts): Office {
     telemetry: parts.metrics,
     addClaimKind(claims) {
       claimKinds.add(claims)
+      metrics?.begin({ ...theOffice, claimKind: claims.kind.kind }, { decisions: ['stray hold'] })
       claims.cache.subscribe(({ old }) => {
         const uid = old?.metadata.uid
         if (uid === undefined) return

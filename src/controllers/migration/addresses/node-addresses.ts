@@ -27,10 +27,11 @@ import { askHoldsOf } from '../../office/hold/of-claim.ts'
 import { restSecondsOf } from '../../office/hold/quarantine.ts'
 import { quarantineHold } from '../../office/hold/steps.ts'
 import { takeAll } from '../../office/hold/take-all.ts'
-import type { Note } from '../../office/journal.ts'
+import type { Entry, Note } from '../../office/journal.ts'
 import { readable } from '../../office/kept.ts'
 import type { Ledger } from '../../office/ledger.ts'
 import { macHoldAt } from '../../office/mac-holds.ts'
+import type { Counted } from '../../office/metrics.ts'
 import { holdOf } from '../../office/parsed.ts'
 import { chooseParts, type PartAsk, type PartsLedger } from '../../office/parts.ts'
 import type { Sources } from '../../office/sources.ts'
@@ -49,6 +50,16 @@ export interface AddressesWorld extends Pick<MigrationWorld, 'client' | 'clock' 
   readonly note: Note
 }
 
+/** A node asks for the lowest address that no other node has. */
+const strategy = 'lowestFree'
+
+/** What is refused is not in another's use, as far as the ledger knows: it is used up, or shown by another object. */
+export const counted: Counted = {
+  decisions: ['bound', 'waiting', 'lost race', 'released'],
+  sources: [{ kind: attachmentKind, strategies: [strategy] }],
+  reasons: ['PoolExhausted', 'AddressInUse'],
+}
+
 /** Why a node has no address, by its name. */
 export type Refusals = Map<string, string>
 
@@ -57,14 +68,17 @@ export async function reconcileNode(name: string, refusals: Refusals, world: Add
   // What is known until now stays said while the API server is asked.
   const { result, refusal } = node === undefined ? { result: done() } : await serve(node, world)
   if (refusal === undefined) refusals.delete(name)
-  else refusals.set(name, refusal)
+  else {
+    if (refusals.get(name) !== refusal.message) world.note({ what: 'waiting', ...refusal })
+    refusals.set(name, refusal.message)
+  }
   return result
 }
 
 interface Served {
   readonly result: PassResult
   /** Why it gets no address. */
-  readonly refusal?: string
+  readonly refusal?: Pick<Entry, 'claim' | 'pool' | 'reason'> & { readonly message: string }
 }
 
 async function serve(node: KubeObject, world: AddressesWorld): Promise<Served> {
@@ -141,7 +155,9 @@ async function restOfGone(held: readonly Hold[], world: AddressesWorld): Promise
   for (const hold of held) {
     const { namespace, name } = hold.pool
     if (hold.pool.kind !== attachmentKind || caches.made.get(`${namespace}/${name}`) !== undefined) continue
-    if ((await client.get(attachments, { namespace, name })) === undefined) await rest(hold, world)
+    if ((await client.get(attachments, { namespace, name })) !== undefined) continue
+    await rest(hold, world)
+    world.note({ what: 'released', claim: hold.claim, pool: hold.pool, space: hold.space, ip: hold.ip })
   }
 }
 
@@ -202,6 +218,7 @@ async function take(
 ): Promise<Served> {
   const { ledger, views, random } = world
   const own = { kind: nodes.kind, key: name }
+  const about = { claim: { namespace: '', name, uid }, pool: source }
   const parts: PartsLedger = {
     indexOf: space => ledger.indexOf(space),
     holdAt: (space, ip) => ledger.holdAt(space, ip),
@@ -221,10 +238,14 @@ async function take(
   const plan = isUsedUp === undefined ? chooseParts(asks, applicant, held, parts) : undefined
   if (plan === undefined || plan.kind === 'refused') {
     const usedUp = `no address of ${source.name} is free: widen its range, or exclude less of it`
-    return { result: done(), refusal: plan?.message ?? usedUp }
+    const { reason, message } = plan ?? { reason: 'PoolExhausted', message: usedUp }
+    return { result: done(), refusal: { ...about, reason, message } }
   }
   const taken = await takeAll(inLedger(world), plan.parts, { own: [own] })
-  return { result: taken.kind === 'taken' ? done() : requeue() }
+  if (taken.kind === 'lost') world.note({ what: 'lost race', ...about })
+  if (taken.kind !== 'taken') return { result: requeue() }
+  world.note({ what: 'bound', ...about, strategy })
+  return { result: done() }
 }
 
 const isMissing = (part: string, held: readonly Hold[]): boolean => !held.some(({ claim }) => claim.part === part)

@@ -14,7 +14,7 @@ import type { Office } from '../../office/office.ts'
 import { holdOf } from '../../office/parsed.ts'
 import { attachments, nodes } from '../kinds.ts'
 import type { Caches } from '../world.ts'
-import { type AddressesWorld, type Refusals, reconcileNode } from './node-addresses.ts'
+import { type AddressesWorld, counted, type Refusals, reconcileNode } from './node-addresses.ts'
 
 /** `onChange`: a node has an address, or is told why it has none. */
 export function openAddresses(
@@ -26,6 +26,8 @@ export function openAddresses(
 ): void {
   const { client, clock, random, views, ledger, sources, metrics } = office
   const world: Omit<AddressesWorld, 'note'> = { client, clock, random, caches, views, ledger, sources }
+  const about = { desk: domain.name, claimKind: nodes.kind }
+  metrics?.begin(about, counted)
   const addresses = domain.addReconciler(
     defineReconciler({
       name: 'migration.addresses',
@@ -34,7 +36,7 @@ export function openAddresses(
         const result = await reconcileNode(name, refusals, {
           ...world,
           client: client.withPass(pass),
-          note: noteIn(pass, metrics),
+          note: noteIn(pass, metrics, about),
         })
         if (refusals.get(name) !== before) onChange()
         return result

@@ -139,7 +139,7 @@ async function bind({ parts, ips }: Extract<Plan, { kind: 'bind' }>, seen: Seen,
   if (taken.kind === 'lost') world.note({ what: 'lost race', claim: metadata, pool: source })
   if (taken.kind !== 'taken' || guarded === undefined) return settled(requeue())
   await tellServed(world, { ...seen, claim: guarded }, ips)
-  const [pool] = pools
+  const [pool] = seen.places
   if (!saysServed(claim))
     world.note({ what: 'bound', claim: metadata, pool: source, ...(pool && { strategy: pool.strategy }) })
   return settled()

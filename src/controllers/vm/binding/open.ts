@@ -26,6 +26,7 @@ import { claimOf, podOf } from '../parsed.ts'
 import { usedBy } from '../use.ts'
 import type { Caches, VMWorld } from '../world.ts'
 import { isClaimSettled, reconcileClaim } from './binding.ts'
+import { counted } from './counted.ts'
 import { askUnused, isUsedBy } from './in-use.ts'
 import { unknownNetwork } from './observe.ts'
 import { standsBy } from './plan.ts'
@@ -56,7 +57,7 @@ export function openBinding(office: Office, domain: Domain, world: Omit<VMWorld,
     for (const claim of caches.claims.byIndex('vm', vm)) binding.mark(keyOf(claim))
   }
 
-  metrics?.begin(about)
+  for (const one of counted) metrics?.begin(about, one)
   caches.claims.subscribe(({ key, old, new: next }) => {
     const { uid = '', creationTimestamp } = (next ?? old).metadata
     if (old === undefined && readable(next, claimOf)?.ips.length === 0) metrics?.claimSeen(uid, creationTimestamp ?? '')
