@@ -366,6 +366,8 @@ test('every way in which a pass can end is counted from zero', async () => {
   const { manager, metrics } = aManager()
   aDomain(manager, 'capi')
   for (const outcome of ['done', 'requeue', 'requeue_after', 'conflict', 'failed', 'cancelled']) {
-    expect(metrics.text()).toContain(`mooring_passes_total{controller="capi.pass",outcome="${outcome}"} 0\n`)
+    expect(metrics.text()).toContain(
+      `mooring_passes_total{desk="capi",controller="capi.pass",outcome="${outcome}"} 0\n`,
+    )
   }
 })

@@ -12,9 +12,9 @@ export interface RuntimeMetrics {
   /** A desk has such a reconciler, and none of its passes has ended yet. */
   added(desk: string, reconciler: string): void
   /** A key waited so long from being ready to being taken. */
-  waited(reconciler: string, waitedMs: number): void
+  waited(desk: string, reconciler: string, waitedMs: number): void
   /** A pass ended. */
-  passed(reconciler: string, outcome: PassOutcome, tookMs: number): void
+  passed(desk: string, reconciler: string, outcome: PassOutcome, tookMs: number): void
   /** A pass wrote what those before it wrote, once more. */
   repeated(desk: string, reconciler: string): void
 }
@@ -28,6 +28,7 @@ export const noMetrics: RuntimeMetrics = {
 
 /** What is asked about a queue. */
 export interface Measured {
+  readonly desk: string
   readonly name: string
   readonly depth: number
   readonly running: number
@@ -54,23 +55,24 @@ export function measureRuntime(
   queues: readonly Measured[],
   domains: readonly MeasuredDomain[],
 ): RuntimeMetrics {
-  const passes = metrics.counter('mooring_passes_total', 'Passes that ended, by how.', ['controller', 'outcome'])
+  const labels = ['desk', 'controller'] as const
+  const passes = metrics.counter('mooring_passes_total', 'Passes that ended, by how.', [...labels, 'outcome'])
   const repeats = metrics.counter(
     'mooring_repeated_writes_total',
     'Passes that wrote the same as those before them, so often that their key is slowed down.',
-    ['desk', 'controller'],
+    labels,
   )
-  const took = metrics.histogram('mooring_pass_duration_seconds', 'Time of a pass.', secondsBounds, ['controller'])
+  const took = metrics.histogram('mooring_pass_duration_seconds', 'Time of a pass.', secondsBounds, labels)
   const waits = metrics.histogram(
     'mooring_queue_wait_seconds',
     'Time from when a key was ready to its pass.',
     secondsBounds,
-    ['controller'],
+    labels,
   )
   const gauge = (name: string, help: string, read: (queue: Measured) => number) => {
     metrics.gauge(name, help, () => ({
-      labels: ['controller'],
-      samples: queues.map(queue => [[queue.name], read(queue)]),
+      labels,
+      samples: queues.map((queue): Sample => [[queue.desk, queue.name], read(queue)]),
     }))
   }
   gauge('mooring_queue_depth', 'Keys that are ready and wait for room.', queue => queue.depth)
@@ -95,13 +97,13 @@ export function measureRuntime(
   }))
   return {
     added(desk, controller) {
-      for (const outcome of outcomes) passes.startAtZero(controller, outcome)
+      for (const outcome of outcomes) passes.startAtZero(desk, controller, outcome)
       repeats.startAtZero(desk, controller)
     },
-    waited: (controller, waitedMs) => waits.observe(waitedMs / 1000, controller),
-    passed(controller, outcome, tookMs) {
-      passes.add(controller, outcome)
-      took.observe(tookMs / 1000, controller)
+    waited: (desk, controller, waitedMs) => waits.observe(waitedMs / 1000, desk, controller),
+    passed(desk, controller, outcome, tookMs) {
+      passes.add(desk, controller, outcome)
+      took.observe(tookMs / 1000, desk, controller)
     },
     repeated: (desk, controller) => repeats.add(desk, controller),
   }

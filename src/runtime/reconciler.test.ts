@@ -44,7 +44,7 @@ function aRun(reconcile: (times: number, pass: Pass) => Promise<PassResult>, pas
       clock,
       random: seededRandom(1),
       log: silentLog,
-      metrics: { ...noMetrics, passed: (_, outcome) => outcomes.push(outcome) },
+      metrics: { ...noMetrics, passed: (_desk, _name, outcome) => outcomes.push(outcome) },
     },
   )
   running.start()
@@ -104,6 +104,30 @@ test('a pass that takes too long is aborted, and tried again', async () => {
   await run.clock.advance(10_000)
   expect(run.atMs).toEqual([0, 5_100])
   expect(run.outcomes).toEqual(['failed', 'done'])
+})
+
+test('a line of the log says which desk and which reconciler it is of, and the kind of claim', async () => {
+  const clock = new VirtualClock()
+  const lines: string[] = []
+  const running = runReconciler(
+    defineReconciler({
+      name: 'claim.binding',
+      claimKind: 'IPAddressClaim',
+      reconcile: () => Promise.reject(new Error('no route')),
+    }),
+    {
+      clock,
+      random: seededRandom(1),
+      log: createLog({ write: line => lines.push(line), now: () => clock.now() }),
+      desk: 'capi',
+    },
+  )
+  running.start()
+  running.mark('red/a')
+  await clock.advance(0)
+  await running.stop('shutdown')
+  const of = { desk: 'capi', claimKind: 'IPAddressClaim', reconciler: 'claim.binding', key: 'red/a' }
+  expect(lines.map(line => JSON.parse(line))).toEqual([expect.objectContaining(of)])
 })
 
 test('a key whose writes wake it again is slowed down, and counted', async () => {

@@ -49,6 +49,8 @@ export interface Written {
 export interface ReconcilerDefinition {
   /** `claim.binding`: the same word in logs, metrics and docs. */
   readonly name: string
+  /** The kind of the claims that it decides about, for the log. */
+  readonly claimKind?: string
   readonly reconcile: (key: string, pass: Pass) => Promise<PassResult>
   /** Whether nothing is to be done for a key, told from the caches alone: then no pass is made of it. */
   readonly isSettled?: (key: string) => boolean
@@ -87,6 +89,7 @@ export interface ReconcilerParts {
 }
 
 export interface RunningReconciler {
+  readonly desk: string
   readonly name: string
   mark(key: string): void
   markAfter(key: string, delayMs: number): void
@@ -103,9 +106,9 @@ export interface RunningReconciler {
 
 /** Keys may be marked at once; passes begin with `start`. */
 export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): RunningReconciler {
-  const { name } = reconciler
+  const { name, claimKind } = reconciler
   const { clock, random, metrics = noMetrics, desk = '' } = parts
-  const log = parts.log.with({ reconciler: name })
+  const log = parts.log.with({ desk, ...(claimKind !== undefined && { claimKind }), reconciler: name })
   const passes = new Set<RunningPass>()
   const repeats = new Repeats(clock, random)
 
@@ -124,13 +127,13 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
     const [outcome, next] = await attempt(reconciler, pass)
     pass.end()
     passes.delete(pass)
-    metrics.passed(name, outcome, clock.monotonicMs() - pass.startMs)
+    metrics.passed(desk, name, outcome, clock.monotonicMs() - pass.startMs)
     return withRest(next, pass)
   }
 
   function isSettled(key: string): boolean {
     if (reconciler.isSettled?.(key) !== true) return false
-    metrics.passed(name, 'done', 0)
+    metrics.passed(desk, name, 'done', 0)
     return true
   }
 
@@ -139,12 +142,13 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
     random,
     run,
     concurrency: reconciler.concurrency,
-    onWaited: waitedMs => metrics.waited(name, waitedMs),
+    onWaited: waitedMs => metrics.waited(desk, name, waitedMs),
     ...(reconciler.isSettled && { isSettled: key => isSettled(key) }),
     ...(reconciler.groupOf && { groupOf: reconciler.groupOf }),
     ...(reconciler.backoff && { backoff: reconciler.backoff }),
   })
   return {
+    desk,
     name,
     mark: key => queue.mark(key),
     markAfter: (key, delayMs) => queue.markAfter(key, delayMs),

@@ -3,6 +3,9 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { counted as ofAddressClaims } from '../../src/controllers/capi/status.ts'
+import { counted as ofNodes } from '../../src/controllers/migration/addresses/node-addresses.ts'
+import { counted as ofIPAMClaims } from '../../src/controllers/vm/binding/counted.ts'
 
 interface Rule {
   readonly alert?: string
@@ -49,6 +52,13 @@ function faultsOf(expr: string): string[] {
       : [...selected, ...grouped].filter(label => !known.has(label)).map(label => `{${label}}`)),
   ]
 }
+
+test('the reference lists every reason for which a claim can wait, and no other', () => {
+  const [, list = ''] = /^`reason` is more precise than the condition of the claim: ([^.]*)\./m.exec(reference) ?? []
+  const listed = [...list.matchAll(/`(\w+)`/g)].map(([, reason]) => reason)
+  const counted = [ofAddressClaims, ofNodes, ...ofIPAMClaims].flatMap(({ reasons = [] }) => reasons)
+  expect(listed.toSorted()).toEqual([...new Set(counted)].toSorted())
+})
 
 describe('alerts', () => {
   const recorded = new Set(rules.flatMap(({ record }) => record ?? []))

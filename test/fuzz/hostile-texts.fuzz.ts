@@ -106,7 +106,9 @@ function tell(seen: Seen): void {
     recordHandsOff(world as unknown as CapiWorld, claim, identity, plan.why)
     for (const { note: sentence } of events) mustBeReadable(sentence)
   }
-  measureWaiting(metrics, { all: () => [{ desk: 'capi', pool: identity, reason: 'PoolNotFound' }] })
+  measureWaiting(metrics, {
+    all: () => [{ desk: 'capi', claimKind: 'IPAddressClaim', pool: identity, reason: 'PoolNotFound' }],
+  })
   for (const line of lines) {
     mustBeReadable(line)
     must(line.indexOf('\n') === line.length - 1, 'a line of the log is one line')

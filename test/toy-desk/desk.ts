@@ -59,11 +59,12 @@ function openToy(office: Office, domain: Domain, caches: Caches, seen: readonly 
     ...{ client, clock, random, recorder, caches, ledger, sources },
     recentRefusals: new RecentRefusals(),
   }
-  const line = office.waiting.ofDesk(toy.name, berth => binding.mark(berth))
   const about = { desk: toy.name, claimKind: berths.kind }
+  const line = office.waiting.ofDesk(about, berth => binding.mark(berth))
   const binding = domain.addReconciler(
     defineReconciler({
       name: 'berth.binding',
+      claimKind: berths.kind,
       reconcile: (key, pass) => {
         const inPass = { ...world, client: client.withPass(pass), note: noteIn(pass, metrics, about) }
         return line.during(key, () => reconcileBerth(key, scope, inPass))

@@ -391,7 +391,7 @@ describe('Figures', () => {
     const lines = world.desk.metrics().split('\n')
     const about = 'desk="vm",claim_kind="IPAMClaim",kind="Network"'
     expect(lines).toContain(`mooring_claim_ready_seconds_count{${about}} 1`)
-    const waiting = 'desk="vm",kind="Network",namespace="",name="blue",reason="PoolExhausted"'
+    const waiting = 'desk="vm",claim_kind="IPAMClaim",kind="Network",namespace="",name="blue",reason="PoolExhausted"'
     expect(lines).toContain(`mooring_claims_waiting{${waiting}} 1`)
     expect(lines.some(line => /^mooring_pool_addresses\{kind="Network",.*name="blue".*state="held"/.test(line))).toBe(
       true,

@@ -78,12 +78,13 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
     leftAlone: new Map<string, string>(),
   }
   const world: Kept = { client, clock, random, recorder, caches, ledger, sources, ...kept }
-  const line = office.waiting.ofDesk(capi.name, claim => binding.mark(claim))
   const about = { desk: capi.name, claimKind: claims.kind }
+  const line = office.waiting.ofDesk(about, claim => binding.mark(claim))
 
   const binding = domain.addReconciler(
     defineReconciler({
       name: 'claim.binding',
+      claimKind: claims.kind,
       reconcile: (key, pass) => {
         const inPass = { ...world, client: client.withPass(pass), note: noteIn(pass, metrics, about) }
         return line.during(key, () => reconcileClaim(key, scope, inPass))

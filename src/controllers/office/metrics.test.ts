@@ -15,12 +15,14 @@ test('a kind and a name that a claim made up are no labels', () => {
   const metrics = createMetrics()
   const decided = countDecisions(metrics, realClock)
   const waits = [named('AddressPool', 'vms'), named('Adress\u202ePool', 'a'), named('AddressPool', 'no name')]
-  measureWaiting(metrics, { all: () => waits.map(pool => ({ desk: 'capi', pool, reason: 'PoolNotFound' })) })
+  measureWaiting(metrics, {
+    all: () => waits.map(pool => ({ desk: 'capi', claimKind: 'IPAddressClaim', pool, reason: 'PoolNotFound' })),
+  })
   for (const pool of waits) {
     decided.decided({ what: 'refused', pool, reason: 'PoolNotFound' }, { desk: 'capi', claimKind: 'IPAddressClaim' })
   }
   const waiting = (kind: string, name: string) =>
-    `mooring_claims_waiting{desk="capi",kind="${kind}",namespace="",name="${name}",reason="PoolNotFound"} 1`
+    `mooring_claims_waiting{desk="capi",claim_kind="IPAddressClaim",kind="${kind}",namespace="",name="${name}",reason="PoolNotFound"} 1`
   const lines = metrics.text().split('\n')
   expect(lines).toEqual(
     expect.arrayContaining([

@@ -201,15 +201,15 @@ export function measureNetworks(
 /** With addresses of its own; one that takes them from a pool is counted as that pool. */
 const isOfNetwork = ({ identity }: Pool): boolean => identity.kind === networkKind || identity.kind === attachments.kind
 
-type Waits = Pick<Sleeper, 'desk' | 'pool' | 'reason'>
+type Waits = Pick<Sleeper, 'desk' | 'claimKind' | 'pool' | 'reason'>
 
 /** Of all desks. */
 export function measureWaiting(metrics: Metrics, waiting: { all(): Iterable<Waits> }): void {
-  const labels = ['desk', ...poolLabels, 'reason']
+  const labels = ['desk', 'claim_kind', ...poolLabels, 'reason']
   metrics.gauge('mooring_claims_waiting', 'Claims that have no address, and why.', () => {
     const counts = new Map<string, { readonly labels: readonly string[]; count: number }>()
-    for (const { desk, pool, reason } of waiting.all()) {
-      const values = [desk, ...labelsOf(pool), reason]
+    for (const { desk, claimKind, pool, reason } of waiting.all()) {
+      const values = [desk, claimKind, ...labelsOf(pool), reason]
       const known = counts.get(values.join(' ')) ?? { labels: values, count: 0 }
       known.count++
       counts.set(values.join(' '), known)

@@ -41,8 +41,8 @@ function aPool({ isShared = (): boolean => false } = {}) {
     isShared,
     isFree: () => state.free > 0,
   })
-  const line = waiting.ofDesk('toy', claim => state.woken.push(claim))
-  const elsewhere = waiting.ofDesk('elsewhere', claim => state.woken.push(claim))
+  const line = waiting.ofDesk({ desk: 'toy', claimKind: 'Berth' }, claim => state.woken.push(claim))
+  const elsewhere = waiting.ofDesk({ desk: 'elsewhere', claimKind: 'Berth' }, claim => state.woken.push(claim))
   const run = (claim: Claim, pass: () => Promise<ClaimPass>) => line.during(claim.key, pass)
   const sleep = (claim: Claim, waits = claim.waits) => run(claim, async () => ({ next: done(), waits }))
   return {
@@ -131,7 +131,7 @@ describe('of the claims that wait for any address', () => {
 
   test('the oldest of all desks is woken first', async () => {
     const { waiting, state, sleep, release } = aPool()
-    const other = waiting.ofDesk('other', claim => state.woken.push(`other ${claim}`))
+    const other = waiting.ofDesk({ desk: 'other', claimKind: 'Claim' }, claim => state.woken.push(`other ${claim}`))
     const [first, second] = [aClaim(1), aClaim(2)]
     await sleep(second)
     await other.during('x', async () => ({ next: done(), waits: first.waits }))

@@ -23,6 +23,7 @@ import type { MACText } from '../../ip/mac.ts'
 import type { Block } from '../../ipam/space-index.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
+import type { Decider } from './journal.ts'
 import type { Freed } from './ledger.ts'
 import { Wanted, type Wish } from './wanted.ts'
 
@@ -64,6 +65,7 @@ export interface Sleeper extends Waits {
   /** Of the claim, over all kinds. */
   readonly key: string
   readonly desk: string
+  readonly claimKind: string
   readonly wake: () => void
 }
 
@@ -150,7 +152,7 @@ export class Waiting {
   }
 
   /** A desk's place in the line: `wake` gets the claim that is to be reconciled. */
-  ofDesk(desk: string, wake: (claim: string) => void): DeskLine {
+  ofDesk({ desk, claimKind }: Decider, wake: (claim: string) => void): DeskLine {
     return {
       has: claim => {
         const key = `${desk} ${claim}`
@@ -181,7 +183,7 @@ export class Waiting {
           if (!isUndecided) this.#away.delete(key)
           if (result === undefined) this.#failing.add(key)
           else this.#failing.delete(key)
-          this.#follow(key, result, waits => ({ ...waits, key, desk, wake: () => wake(claim) }))
+          this.#follow(key, result, waits => ({ ...waits, key, desk, claimKind, wake: () => wake(claim) }))
           this.#repeat(since, key)
           const sleeper = this.#asleep.get(key) ?? this.#awake.get(key)?.sleeper
           if (sleeper !== undefined && this.#paused.has(desk)) this.#putAway([sleeper])

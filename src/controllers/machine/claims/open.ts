@@ -10,6 +10,7 @@ import { type KubeObject, namespaceOfKey } from '../../../kube/object.ts'
 import type { Domain } from '../../../runtime/domain.ts'
 import { defineReconciler } from '../../../runtime/reconciler.ts'
 import { readable } from '../../office/kept.ts'
+import { claims } from '../kinds.ts'
 import { reportOf } from '../parsed.ts'
 import { type MachineWorld, machineKeyOf } from '../world.ts'
 import { reconcileMachine } from './reconcile.ts'
@@ -22,6 +23,7 @@ export function openClaims(domain: Domain, world: MachineWorld): void {
   const reconciler = domain.addReconciler(
     defineReconciler({
       name: 'machine.claims',
+      claimKind: claims.kind,
       reconcile: (key, pass) => reconcileMachine(key, { ...world, client: client.withPass(pass) }),
       concurrency,
       groupOf: key => [namespaceOfKey(key)],

@@ -31,6 +31,7 @@ export function openAddresses(
   const addresses = domain.addReconciler(
     defineReconciler({
       name: 'migration.addresses',
+      claimKind: nodes.kind,
       async reconcile(name, pass) {
         const before = refusals.get(name)
         const result = await reconcileNode(name, refusals, {

@@ -37,11 +37,12 @@ const concurrency = 64
 export function openBinding(office: Office, domain: Domain, world: Omit<VMWorld, 'note'>): void {
   const { metrics, scope } = office
   const { client, caches, ledger, networks } = world
-  const line = office.waiting.ofDesk('vm', claim => binding.mark(claim))
   const about = { desk: 'vm', claimKind: ipamClaims.kind }
+  const line = office.waiting.ofDesk(about, claim => binding.mark(claim))
   const binding = domain.addReconciler(
     defineReconciler({
       name: 'ipamclaim.binding',
+      claimKind: ipamClaims.kind,
       reconcile: (key, pass) => {
         const inPass = { ...world, client: client.withPass(pass), note: noteIn(pass, metrics, about) }
         return line.during(key, () => reconcileClaim(key, scope, inPass))

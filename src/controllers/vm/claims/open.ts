@@ -10,6 +10,7 @@ import { keyOf, namespaceOfKey } from '../../../kube/object.ts'
 import type { Domain } from '../../../runtime/domain.ts'
 import { defineReconciler, type RunningReconciler } from '../../../runtime/reconciler.ts'
 import type { Office } from '../../office/office.ts'
+import { ipamClaims } from '../kinds.ts'
 import { podNetworkOf, type VMWorld, vmKeysOfClaim, vmKeysOfPod } from '../world.ts'
 import { reconcileVM } from './reconcile.ts'
 
@@ -24,6 +25,7 @@ export function openClaims({ scope }: Pick<Office, 'scope'>, domain: Domain, wor
   const claims = domain.addReconciler(
     defineReconciler({
       name: 'vm.claims',
+      claimKind: ipamClaims.kind,
       reconcile: (key, pass) => reconcileVM(key, scope, { ...world, ...kept, client: client.withPass(pass) }),
       concurrency,
       groupOf: key => [namespaceOfKey(key)],

@@ -31,6 +31,7 @@ export function openPods(office: Office, domain: Domain, world: Omit<VMWorld, 'n
   const addresses = domain.addReconciler(
     defineReconciler({
       name: 'pod.addresses',
+      claimKind: ipamClaims.kind,
       reconcile: (key, pass) => {
         const note = noteIn(pass, metrics, about)
         return reconcilePod(key, scope, { ...world, client: client.withPass(pass), note, toldToPods })
