@@ -35,6 +35,15 @@ describe('A Machine whose virtual machine Mooring makes', () => {
     ])
     expect(said.status.providerStatus).toMatchObject({ instanceId: machine.metadata.uid, instanceState: 'poweredOn' })
     expect(vcenter.cloned).toEqual([machine.metadata.uid])
+    const ofDesk = world.desk.log.filter(({ desk, object }) => desk === 'machine' && object !== undefined)
+    const place = `${world.home}/${machine.metadata.name}`
+    expect(ofDesk.map(({ msg, order, object }) => `${msg}: ${order ?? object}`)).toEqual([
+      `an object is made: IPAddressClaim ${place}-claim-0-0`,
+      `an object says how it stands: Machine ${place}`,
+      `an object says how it stands: Machine ${place}`,
+      'a vCenter is told what to do: clone',
+      'a vCenter is told what to do: power on',
+    ])
     // Nothing more is written while nothing changes.
     await world.idle(60_000)
     const { metadata } = (await world.get(machine)) as Stored

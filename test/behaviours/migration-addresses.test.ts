@@ -38,6 +38,13 @@ describe('A migration network with addresses of Mooring', () => {
     expect(bound.map(({ desk, claimKind, claim }) => `${desk} ${claimKind} ${claim}`).toSorted()).toEqual(
       ['node-1', 'node-2', 'node-3'].map(node => `migration Node ${node}`),
     )
+    const done = fleet.world.desk.log.filter(({ reconciler, object }) => reconciler === 'migration.network' && object)
+    expect(done.map(({ msg, object }) => `${msg}: ${object}`)).toEqual(
+      expect.arrayContaining([
+        `an object is made: NetworkAttachmentDefinition ${kubeVirtHome}/${network}`,
+        `an object is changed: KubeVirt ${kubeVirtHome}/kubevirt`,
+      ]),
+    )
     const { items } = await fleet.world.client.list(holds)
     const [hold] = (items as Stored[]).filter(
       ({ spec }) => spec.claimRef.name === 'node-1' && spec.poolRef.name === network,

@@ -235,6 +235,8 @@ describe('A network that a user defines', () => {
     )
     const { name = '', uid } = udn.metadata
     const made = await isRendered(world, udn, red)
+    const done = world.desk.log.filter(({ desk }) => desk === 'import').map(({ msg, object }) => `${msg}: ${object}`)
+    expect(done).toContain(`an object is made: NetworkAttachmentDefinition ${red}/${made.metadata.name}`)
     expect(made.metadata).toMatchObject({
       labels: { a: 'b', 'k8s.ovn.org/user-defined-network': '' },
       annotations: { owner: 'ann' },

@@ -6,6 +6,7 @@ import { Cache } from '../../kube/cache.ts'
 import type { Client } from '../../kube/client.ts'
 import { type Kind, type KubeObject, keyOfRef, type OwnerReference } from '../../kube/object.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Note } from '../office/journal.ts'
 import { once } from '../office/kept.ts'
 import { clusterUserDefinedNetworks } from '../office/kinds.ts'
 import type { UDNMode } from '../office/networks.ts'
@@ -28,6 +29,8 @@ export interface ImportWorld {
   readonly caches: Caches
   readonly scope: Scope
   readonly mode: UDNMode
+  /** Of the pass that runs. */
+  readonly note: Note
   /**
    * By the flag; with `auto`, whether OVN-Kubernetes is installed: only administrators install kinds. It is asked in each pass, so
    * that an installation that comes later is seen.

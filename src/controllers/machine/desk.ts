@@ -44,7 +44,7 @@ function seeMachines(office: Office): DeskInView {
       const owned = new OwnedClaims(caches.claims)
       const recorder = office.recorderOf(machine.name)
       const shown = new ShownAddresses(caches.reports)
-      const world: MachineWorld = { client, clock, scope, mode, caches, owned, shown, recorder }
+      const world: Omit<MachineWorld, 'note'> = { client, clock, scope, mode, caches, owned, shown, recorder }
       openClaims(domain, world)
       if (mode === 'full') {
         const sessions = new Sessions(of => vcenters.connect({ ...of, clock, random }), clock)

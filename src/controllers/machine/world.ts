@@ -10,6 +10,7 @@ import type { Client } from '../../kube/client.ts'
 import type { Recorder } from '../../kube/events.ts'
 import { type Kind, type KubeObject, keyOf } from '../../kube/object.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Note } from '../office/journal.ts'
 import { readable } from '../office/kept.ts'
 import type { MachineMode, Office } from '../office/office.ts'
 import type { Scope } from '../office/scope.ts'
@@ -31,6 +32,8 @@ export interface MachineWorld {
   readonly caches: Caches
   readonly owned: OwnedClaims
   readonly shown: ShownAddresses
+  /** Of the pass that runs. */
+  readonly note: Note
 }
 
 /** Claims and IPAddresses are kept by the desk that serves them: one cache of each is enough. */

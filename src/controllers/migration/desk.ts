@@ -6,6 +6,7 @@ import type { Kind, KubeObject } from '../../kube/object.ts'
 import { hashKey } from '../../migration/names.ts'
 import { defineReconciler } from '../../runtime/reconciler.ts'
 import type { Desk, DeskInView } from '../desk.ts'
+import { noteIn } from '../office/journal.ts'
 import type { Office } from '../office/office.ts'
 import { type Refusals, unaddressedOf } from './addresses/node-addresses.ts'
 import { openAddresses } from './addresses/open.ts'
@@ -72,7 +73,12 @@ function seeMigration(office: Office): DeskInView {
           name: 'migration.network',
           concurrency: 1,
           reconcile: (_, pass) =>
-            reconcileNetwork({ ...world, recorder, client: client.withPass(pass) } satisfies MigrationWorld),
+            reconcileNetwork({
+              ...world,
+              recorder,
+              client: client.withPass(pass),
+              note: noteIn(pass, undefined, { desk: migration.name, claimKind: '' }),
+            } satisfies MigrationWorld),
         }),
       )
       office.needNetworks(domain)

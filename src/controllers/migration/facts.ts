@@ -21,7 +21,10 @@ export interface MigrationFacts {
 }
 
 /** Undefined until what it is decided on has been listed once. */
-export function migrationFacts(world: Omit<MigrationWorld, 'recorder'>, sources: Sources): MigrationFacts | undefined {
+export function migrationFacts(
+  world: Omit<MigrationWorld, 'recorder' | 'note'>,
+  sources: Sources,
+): MigrationFacts | undefined {
   const { caches } = world
   if (!caches.kubeVirts.hasSynced || !caches.nodes.hasSynced) return undefined
   return {

@@ -17,15 +17,16 @@ import { type Order, toAnnotations } from './orders.ts'
 import type { Memory, Step } from './plan.ts'
 import type { MigrationWorld } from './world.ts'
 
-type World = Pick<MigrationWorld, 'client' | 'caches' | 'clock' | 'recorder'>
+type World = Pick<MigrationWorld, 'client' | 'caches' | 'clock' | 'recorder' | 'note'>
 
 type StepOf<K extends Step['kind']> = Extract<Step, { kind: K }>
 
 /** Its name follows from what it says: one that is there already was made by a pass that was cut off, and is judged by the next. */
-export async function makeAttachment({ client, caches }: World, { network }: StepOf<'make'>): Promise<void> {
+export async function makeAttachment({ client, caches, note }: World, { network }: StepOf<'make'>): Promise<void> {
   const wanted: KubeObject = toAttachment(network)
   try {
     caches.made.learn(await client.create(attachments, wanted))
+    note({ what: 'made', about: { ...aboutOf(wanted), kind: attachments.kind } })
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
     const found = await client.get(attachments, refOf(wanted))
@@ -36,7 +37,7 @@ export async function makeAttachment({ client, caches }: World, { network }: Ste
 
 /** What others added to its configuration that says nothing of addresses, as an MTU, stays where it is not asked for. */
 export async function restoreAttachment(
-  { client, caches }: World,
+  { client, caches, note }: World,
   { made, network }: StepOf<'restore'>,
 ): Promise<void> {
   const before = parsed(made.config)
@@ -49,6 +50,7 @@ export async function restoreAttachment(
     spec: { config: JSON.stringify(config) },
   }
   await patchSeen(client, attachments, caches.made, seenAs(made.object), patch)
+  note({ what: 'changed', about: { ...aboutOf(made.object), kind: attachments.kind } })
 }
 
 function parsed(config: string): Readonly<Record<string, unknown>> | undefined {
@@ -62,14 +64,16 @@ function parsed(config: string): Readonly<Record<string, unknown>> | undefined {
 
 /** Other fields of `migrations` belong to others, and stay. */
 export async function switchKubeVirt(
-  { client, caches }: World,
+  { client, caches, note }: World,
   { kubeVirt, network }: StepOf<'switch'>,
 ): Promise<void> {
   const patch = { spec: { configuration: { migrations: { network: network === '' ? null : network } } } }
   await patchSeen(client, kubeVirts, caches.kubeVirts, seenAs(kubeVirt.object), patch)
+  const message = network === '' ? 'its migrations go over the management network' : `its migrations go over ${network}`
+  note({ what: 'changed', about: { ...aboutOf(kubeVirt.object), kind: kubeVirts.kind }, message })
 }
 
-export async function removeAttachment({ client, caches }: World, { made }: StepOf<'remove'>): Promise<void> {
+export async function removeAttachment({ client, caches, note }: World, { made }: StepOf<'remove'>): Promise<void> {
   const { object } = made
   const { uid = '', resourceVersion = '' } = object.metadata
   const left = await client.delete(attachments, refOf(object), { uid, resourceVersion }).catch(async error => {
@@ -78,6 +82,7 @@ export async function removeAttachment({ client, caches }: World, { made }: Step
   })
   if (left === 'deleting') await refresh(client, attachments, caches.made, refOf(object))
   else caches.made.ended(keyOf(object), uid)
+  note({ what: 'removed', about: { ...aboutOf(object), kind: attachments.kind } })
 }
 
 // --- the order itself ---
@@ -166,6 +171,8 @@ function conditionsWith(object: KubeObject, facts: Facts, now: string): readonly
   return [...next, ...added]
 }
 
+const aboutOf = ({ kind = '', metadata: { namespace = '', name = '' } }: KubeObject) => ({ kind, namespace, name })
+
 const alarming = new Set([
   'RollingBack',
   'RolledBack',
@@ -176,7 +183,8 @@ const alarming = new Set([
   'RangeUsedUp',
 ])
 
-function announce({ recorder }: World, about: KubeObject, { reason, message }: ConditionFact): void {
+function announce({ recorder, note }: World, about: KubeObject, { reason, message }: ConditionFact): void {
+  note({ what: 'told', about: aboutOf(about), reason, message })
   const type = alarming.has(reason) || reason.endsWith('Error') ? 'Warning' : 'Normal'
   recorder.event({ about, type, reason, action: 'ConfigureMigrationNetwork', note: message })
 }

@@ -7,6 +7,7 @@ import type { Recorder } from '../../kube/events.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import type { Wanted } from '../../migration/wanted.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Note } from '../office/journal.ts'
 import type { Views } from '../office/views.ts'
 import type { Unaddressed } from './plan.ts'
 
@@ -30,6 +31,8 @@ export interface MigrationWorld {
   readonly client: Client
   readonly clock: Clock
   readonly recorder: Pick<Recorder, 'event'>
+  /** Of the pass that runs. */
+  readonly note: Note
   readonly caches: Caches
   readonly views: Views
   /** Nodes that have no address of the network yet, each with the reason. */

@@ -44,6 +44,11 @@ const sentences = {
   exhausted: 'a pool is exhausted',
   recovered: 'a pool has addresses again',
   'mark off': 'a pool that nothing deletes loses the mark of a move',
+  made: 'an object is made',
+  changed: 'an object is changed',
+  removed: 'an object is removed',
+  told: 'an object says how it stands',
+  ordered: 'a vCenter is told what to do',
 } as const
 
 export type Decision = keyof typeof sentences
@@ -57,6 +62,9 @@ export interface Entry {
     readonly kind?: string
     readonly part?: string | undefined
   }
+  /** What is made, changed, removed or told, where that is no hold and no pool; with `order`, what the vCenter does for it. */
+  readonly about?: Pick<Identity, 'kind' | 'namespace' | 'name'>
+  readonly order?: string
   readonly pool?: Identity | undefined
   readonly strategy?: Pool['strategy']
   readonly space?: string
@@ -95,11 +103,13 @@ export function noteIn(pass: { readonly log: Log }, metrics: DeskMetrics | undef
   }
 }
 
-function fieldsOf({ what, claim, pool, space, ip, mac, hold, until, by, reason, message }: Entry) {
+function fieldsOf({ what, claim, about, order, pool, space, ip, mac, hold, until, by, reason, message }: Entry) {
   return {
     ...(Object.hasOwn(ledgerSentences, what) && { ledger: what }),
     ...(claim && { claim: claim.name, namespace: claim.namespace, uid: claim.uid }),
     ...(claim?.part !== undefined && { part: claim.part }),
+    ...(about && { object: poolText({ ...about, apiGroup: '' }) }),
+    ...(order !== undefined && { order }),
     ...(pool && { pool: poolText(pool) }),
     ...(space !== undefined && { space }),
     ...(ip && { address: toIPText(ip) }),

@@ -13,6 +13,7 @@ import { type KubeObject, keyOf, namespaceOfKey } from '../../../kube/object.ts'
 import { networkKind } from '../../../networks/network.ts'
 import type { Domain } from '../../../runtime/domain.ts'
 import { defineReconciler } from '../../../runtime/reconciler.ts'
+import { noteIn } from '../../office/journal.ts'
 import { readable } from '../../office/kept.ts'
 import { clusterUserDefinedNetworks } from '../../office/kinds.ts'
 import { holdOf } from '../../office/parsed.ts'
@@ -20,7 +21,7 @@ import { userDefinedNetworks } from '../kinds.ts'
 import { controllerOf, type ImportWorld } from '../world.ts'
 import { reconcileNetwork } from './reconcile.ts'
 
-export function openRendering(domain: Domain, world: ImportWorld): void {
+export function openRendering(domain: Domain, world: Omit<ImportWorld, 'note'>): void {
   const { client, caches } = world
   /** Keys whose last pass could not do all. */
   const waiting = new Set<string>()
@@ -30,7 +31,8 @@ export function openRendering(domain: Domain, world: ImportWorld): void {
         name: kind.namespaced ? 'udn.rendering' : 'cudn.rendering',
         async reconcile(key, pass) {
           waiting.add(key)
-          const result = await reconcileNetwork(kind, key, { ...world, client: client.withPass(pass) })
+          const note = noteIn(pass, undefined, { desk: domain.name, claimKind: '' })
+          const result = await reconcileNetwork(kind, key, { ...world, client: client.withPass(pass), note })
           if (result.kind === 'done') waiting.delete(key)
           return result
         },

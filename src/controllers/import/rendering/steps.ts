@@ -15,7 +15,9 @@ import { timestamp } from '../../../kube/timestamp.ts'
 import { attachments, clusterUserDefinedNetworks } from '../../office/kinds.ts'
 import type { ImportWorld } from '../world.ts'
 
-type World = Pick<ImportWorld, 'client' | 'caches' | 'clock'>
+type World = Pick<ImportWorld, 'client' | 'caches' | 'clock' | 'note'>
+
+const aboutOf = (kind: Kind, { namespace = '', name = '' }: Partial<Metadata>) => ({ kind: kind.kind, namespace, name })
 
 const cacheOf = ({ caches }: World, kind: Kind): Pick<Cache<KubeObject>, 'get' | 'learn' | 'unlearn' | 'ended'> =>
   kind.kind === clusterUserDefinedNetworks.kind ? caches.clusterUDNs : caches.udns
@@ -50,16 +52,19 @@ export async function tell(
   const next = setCondition(conditions, fact, timestamp(world.clock))
   if (next === conditions && [undefined, networkName].includes(shownName)) return
   await patchNetwork(world, kind, metadata, { status: { networkName, conditions: next } }, 'status')
+  if (next !== conditions)
+    world.note({ what: 'told', about: aboutOf(kind, metadata), reason: fact.reason, message: fact.message })
 }
 
 const patchNetwork = (world: World, kind: Kind, metadata: Metadata, patch: object, subresource?: 'status') =>
   patchSeen(world.client, kind, cacheOf(world, kind), { metadata }, patch, subresource)
 
 /** What is there under this name already is answered instead: it is judged by its controller. */
-export async function make({ client, caches }: World, wanted: KubeObject): Promise<KubeObject> {
+export async function make({ client, caches, note }: World, wanted: KubeObject): Promise<KubeObject> {
   try {
     const stored = await client.create(attachments, wanted)
     caches.rendered.learn(stored)
+    note({ what: 'made', about: aboutOf(attachments, refOf(stored)) })
     return stored
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error
@@ -70,18 +75,24 @@ export async function make({ client, caches }: World, wanted: KubeObject): Promi
 }
 
 /** Labels as they are rendered and no others; annotations of others stay. */
-export async function restore({ client, caches }: World, there: KubeObject, wanted: KubeObject): Promise<KubeObject> {
+export async function restore(
+  { client, caches, note }: World,
+  there: KubeObject,
+  wanted: KubeObject,
+): Promise<KubeObject> {
   const { name = '', namespace = '', uid = '', resourceVersion = '', labels: before = {} } = there.metadata
   const labels = { ...Object.fromEntries(Object.keys(before).map(key => [key, null])), ...wanted.metadata.labels }
   const finalizers = withFinalizer(there, protectNetworkFinalizer)
   const { spec } = wanted as { spec?: object }
   const patch = { metadata: { labels, annotations: wanted.metadata.annotations, finalizers }, spec }
   const metadata = { name, namespace, uid, resourceVersion }
-  return patchSeen(client, attachments, caches.rendered, { metadata }, patch)
+  const stored = await patchSeen(client, attachments, caches.rendered, { metadata }, patch)
+  note({ what: 'changed', about: aboutOf(attachments, metadata) })
+  return stored
 }
 
 /** Deleted first, so that no pass in between finds it whole and without its finalizer. */
-export async function remove({ client, caches }: World, attachment: KubeObject): Promise<void> {
+export async function remove({ client, caches, note }: World, attachment: KubeObject): Promise<void> {
   const { uid = '', resourceVersion = '' } = attachment.metadata
   const left = await client.delete(attachments, refOf(attachment), { uid, resourceVersion }).catch(async error => {
     // The cache is behind, and may stay so for long.
@@ -91,4 +102,5 @@ export async function remove({ client, caches }: World, attachment: KubeObject):
   const now = left === 'deleting' ? await client.get(attachments, refOf(attachment)) : undefined
   if (now?.metadata.uid === uid) await removeFinalizer(client, attachments, now, protectNetworkFinalizer)
   caches.rendered.ended(keyOf(attachment), uid)
+  note({ what: 'removed', about: aboutOf(attachments, refOf(attachment)) })
 }

@@ -9,6 +9,7 @@
 import { type KubeObject, namespaceOfKey } from '../../../kube/object.ts'
 import type { Domain } from '../../../runtime/domain.ts'
 import { defineReconciler } from '../../../runtime/reconciler.ts'
+import { noteIn } from '../../office/journal.ts'
 import { readable } from '../../office/kept.ts'
 import { claims } from '../kinds.ts'
 import { reportOf } from '../parsed.ts'
@@ -18,13 +19,15 @@ import { reconcileMachine } from './reconcile.ts'
 /** Namespaces take turns. */
 const concurrency = 16
 
-export function openClaims(domain: Domain, world: MachineWorld): void {
+export function openClaims(domain: Domain, world: Omit<MachineWorld, 'note'>): void {
   const { client, caches, shown } = world
+  const about = { desk: domain.name, claimKind: claims.kind }
   const reconciler = domain.addReconciler(
     defineReconciler({
       name: 'machine.claims',
       claimKind: claims.kind,
-      reconcile: (key, pass) => reconcileMachine(key, { ...world, client: client.withPass(pass) }),
+      reconcile: (key, pass) =>
+        reconcileMachine(key, { ...world, client: client.withPass(pass), note: noteIn(pass, undefined, about) }),
       concurrency,
       groupOf: key => [namespaceOfKey(key)],
     }),

@@ -17,7 +17,7 @@ import { refresh } from '../../../kube/refresh.ts'
 import { done, type PassResult, requeue, requeueAfter } from '../../../runtime/reconciler.ts'
 import { readable } from '../../office/kept.ts'
 import { isInScope } from '../../office/scope.ts'
-import { machines } from '../kinds.ts'
+import { claims as claimKind, machines } from '../kinds.ts'
 import { claimOf, machineOf, reportOf } from '../parsed.ts'
 import type { MachineWorld } from '../world.ts'
 import { type ClaimSeen, type ClaimsSeen, decide, type NewClaim } from './plan.ts'
@@ -42,7 +42,14 @@ async function serve(object: KubeObject, machine: Machine, world: MachineWorld):
   const seen = observe(machine, world)
   const plan = decide(seen)
   if (plan.adopt.length + plan.make.length > 0 && !(await isThere(machine, world))) return requeue()
-  for (const claim of plan.adopt) await adoptClaim(world, machine, claim)
+  for (const claim of plan.adopt) {
+    await adoptClaim(world, machine, claim)
+    world.note({
+      what: 'changed',
+      about: aboutOf(claim),
+      message: `it belongs to Machine ${machine.metadata.name} now`,
+    })
+  }
   for (const { claim, report } of plan.own) await ownReport(world, claim, report)
   const refused = await makeAll(machine, plan.make, world)
   if (refused === 'taken') return requeue()
@@ -51,6 +58,8 @@ async function serve(object: KubeObject, machine: Machine, world: MachineWorld):
   const metadata = plan.remember === undefined ? machine.metadata : await remember(world, machine, plan.remember)
   if (await say(world, object, metadata, fact)) {
     const type = fact.status === 'True' ? 'Normal' : 'Warning'
+    const about = { kind: machines.kind, namespace: metadata.namespace, name: metadata.name }
+    world.note({ what: 'told', about, reason: fact.reason, message: fact.message })
     world.recorder.event({ about: object, type, reason: fact.reason, action: 'Claim', note: fact.message })
   }
   return refused === undefined ? done() : requeueAfter(refusedRetryMs)
@@ -75,6 +84,8 @@ async function makeAll(
   for (const claim of make) {
     const made = await makeClaim(world, machine, claim)
     if (typeof made === 'object') return `Claim ${claim.name} cannot be made: ${made.refused}`
+    if (made === 'made')
+      world.note({ what: 'made', about: aboutOf({ metadata: { ...machine.metadata, name: claim.name } }) })
     isTaken = made === 'taken' || isTaken
   }
   return isTaken ? 'taken' : undefined
@@ -116,5 +127,18 @@ async function releaseLeftBehind(key: string, uid: string | undefined, world: Ma
 }
 
 async function release(claims: readonly IPAddressClaim[], world: MachineWorld): Promise<void> {
-  for (const claim of claims) await unprotect(world, claim)
+  for (const claim of claims) {
+    if (!(await unprotect(world, claim))) continue
+    world.note({ what: 'changed', about: aboutOf(claim), message: 'its virtual machine is gone: it may go' })
+  }
 }
+
+const aboutOf = ({
+  metadata: { namespace, name },
+}: {
+  readonly metadata: Pick<Machine['metadata'], 'namespace' | 'name'>
+}) => ({
+  kind: claimKind.kind,
+  namespace,
+  name,
+})

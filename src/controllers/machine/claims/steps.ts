@@ -82,14 +82,16 @@ export async function ownReport({ client, caches }: World, claim: IPAddressClaim
   })
 }
 
-/** The claim may go: its virtual machine is gone. Both spellings come off, others' finalizers stay. */
-export async function unprotect({ client, caches }: World, claim: IPAddressClaim): Promise<void> {
+/** The claim may go: its virtual machine is gone. Both spellings come off, others' finalizers stay. False if there was none. */
+export async function unprotect({ client, caches }: World, claim: IPAddressClaim): Promise<boolean> {
   const finalizers = claim.metadata.finalizers.filter(one => !claimProtectionFinalizers.includes(one))
-  if (finalizers.length === claim.metadata.finalizers.length) return
+  if (finalizers.length === claim.metadata.finalizers.length) return false
   try {
     await patchSeen(client, claims, caches.claims, claim, { metadata: { finalizers } })
+    return true
   } catch (error) {
     if (!isApiError(error, 'NotFound')) throw error
+    return false
   }
 }
 

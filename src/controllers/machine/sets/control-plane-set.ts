@@ -56,9 +56,9 @@ async function carryOut(
   step: ControlPlaneStep,
   object: KubeObject,
 ): Promise<void> {
-  const { client, caches, random, recorder } = world
-  const tell = (reason: string, note: string) =>
-    recorder.event({ about: object, type: 'Normal', reason, action: 'Replace', note })
+  const { client, caches, random, recorder, note } = world
+  const tell = (reason: string, message: string) =>
+    recorder.event({ about: object, type: 'Normal', reason, action: 'Replace', note: message })
   if (step.do === 'delete') {
     await removeMachine(world, step.machine)
     tell('MachineDeleted', step.why)
@@ -71,6 +71,7 @@ async function carryOut(
   try {
     const made = toMachine({ namespace: metadata.namespace, name, labels, annotations, spec })
     caches.machines.learn(await client.create(machines, made))
+    note({ what: 'made', about: { kind: machines.kind, namespace: metadata.namespace, name }, message: step.why })
     tell('MachineCreated', `${name}: ${step.why}`)
   } catch (error) {
     if (!isApiError(error, 'AlreadyExists')) throw error

@@ -57,7 +57,7 @@ async function adoptMachine({ client, caches }: SetsWorld, set: MachineSet, mach
   await patchSeen(client, machines, caches.machines, machine, { metadata: { ownerReferences } })
 }
 
-async function createMachine({ client, caches, random }: SetsWorld, set: MachineSet): Promise<void> {
+async function createMachine({ client, caches, random, note }: SetsWorld, set: MachineSet): Promise<void> {
   const { namespace, name } = set.metadata
   const object = toMachine({
     namespace,
@@ -68,16 +68,19 @@ async function createMachine({ client, caches, random }: SetsWorld, set: Machine
     owner: referenceTo(set),
   })
   try {
-    caches.machines.learn(await client.create(machines, object))
+    const made = await client.create(machines, object)
+    caches.machines.learn(made)
+    note({ what: 'made', about: { kind: machines.kind, namespace, name: made.metadata.name ?? '' } })
   } catch (error) {
     // The name is another's: the next pass has another one.
     if (!isApiError(error, 'AlreadyExists')) throw error
   }
 }
 
-export async function removeMachine({ client, caches }: SetsWorld, { metadata }: Machine): Promise<void> {
+export async function removeMachine({ client, caches, note }: SetsWorld, { metadata }: Machine): Promise<void> {
   const { namespace, name, uid, resourceVersion } = metadata
   const left = await client.delete(machines, { namespace, name }, { uid, resourceVersion })
+  note({ what: 'removed', about: { kind: machines.kind, namespace, name } })
   if (left !== 'deleting') caches.machines.ended(`${namespace}/${name}`, uid)
 }
 

@@ -9,17 +9,20 @@ import type { Cache } from '../../../kube/cache.ts'
 import { type KubeObject, keyOf, namespaceOfKey } from '../../../kube/object.ts'
 import type { Domain } from '../../../runtime/domain.ts'
 import { defineReconciler, type RunningReconciler } from '../../../runtime/reconciler.ts'
+import { noteIn } from '../../office/journal.ts'
 import { reconcileControlPlane } from './control-plane-set.ts'
 import { reconcileSet } from './machine-set.ts'
 import type { SetsWorld } from './world.ts'
 
-export function openSets(domain: Domain, world: SetsWorld): void {
+export function openSets(domain: Domain, world: Omit<SetsWorld, 'note'>): void {
   const { client, caches, sets } = world
+  const about = { desk: domain.name, claimKind: '' }
   const add = (name: string, reconcile: typeof reconcileSet): RunningReconciler =>
     domain.addReconciler(
       defineReconciler({
         name,
-        reconcile: (key, pass) => reconcile(key, { ...world, client: client.withPass(pass) }),
+        reconcile: (key, pass) =>
+          reconcile(key, { ...world, client: client.withPass(pass), note: noteIn(pass, undefined, about) }),
         groupOf: key => [namespaceOfKey(key)],
       }),
     )

@@ -10,7 +10,7 @@ import { readUserData } from './credentials.ts'
 import { kargsOf } from './network.ts'
 import { creationCondition, decideMaking, isMade, reportedFact, reportOf, withKargs } from './plan.ts'
 import { nameProvider, say } from './steps.ts'
-import { complain, pollLater, retryLater, soon, type Turn } from './turn.ts'
+import { complain, noteOrder, pollLater, retryLater, soon, type Turn } from './turn.ts'
 import { find, type Ground, look, lookAtName, lookAtTags, order, serverTime } from './vcenter.ts'
 
 /** Of virtual machines that run: their guests are looked at. */
@@ -41,6 +41,7 @@ export async function make(turn: Turn, ground: Ground, devices: Devices): Promis
       if (vm === undefined) return done()
       await say(turn, machine, { provider: seen })
       await attachTags(ground.vcenter, vm.ref, missingTags, ground.signal)
+      noteOrder(turn, machine, step.do)
       return soon(turn)
     case 'tell':
     case 'power on': {
@@ -51,6 +52,7 @@ export async function make(turn: Turn, ground: Ground, devices: Devices): Promis
         step.do === 'tell'
           ? await setExtraConfig(vcenter, vm.ref, step.settings, signal)
           : await powerOn(vcenter, vm.ref, signal)
+      noteOrder(turn, machine, step.do)
       await say(turn, known, { provider: { taskRef: task } })
       return soon(turn)
     }
@@ -82,6 +84,7 @@ async function orderIt(turn: Turn, ground: Ground, settings: Settings): Promise<
   const noted = await say(turn, ground.machine, { phase: 'Provisioning', provider, error: null })
   try {
     const taskRef = await order(ground, found, settings)
+    noteOrder(turn, noted, 'clone')
     await say(turn, noted, { provider: { taskRef } })
     return soon(turn)
   } catch (error) {

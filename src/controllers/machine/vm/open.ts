@@ -10,6 +10,7 @@
 import { namespaceOfKey } from '../../../kube/object.ts'
 import type { Domain } from '../../../runtime/domain.ts'
 import { defineReconciler } from '../../../runtime/reconciler.ts'
+import { noteIn } from '../../office/journal.ts'
 import { readable } from '../../office/kept.ts'
 import { reportOf } from '../parsed.ts'
 import { machineKeyOf } from '../world.ts'
@@ -22,7 +23,7 @@ const concurrency = 8
 /** A vCenter may take its time, and a pass asks it several things. */
 const passMsMax = 300_000
 
-export function openVMs(domain: Domain, world: VMsWorld): void {
+export function openVMs(domain: Domain, world: Omit<VMsWorld, 'note'>): void {
   const { client, caches, sessions } = world
   const remembered = new Map<string, Remembered>()
   const of = (key: string): Remembered => {
@@ -30,11 +31,18 @@ export function openVMs(domain: Domain, world: VMsWorld): void {
     remembered.set(key, known)
     return known
   }
+  const about = { desk: domain.name, claimKind: '' }
   const vms = domain.addReconciler(
     defineReconciler({
       name: 'machine.vm',
       reconcile: (key, pass) =>
-        reconcileVM(key, { ...world, client: client.withPass(pass), pass, remembered: of(key) }),
+        reconcileVM(key, {
+          ...world,
+          client: client.withPass(pass),
+          note: noteIn(pass, undefined, about),
+          pass,
+          remembered: of(key),
+        }),
       concurrency,
       passMsMax,
       groupOf: key => [namespaceOfKey(key)],

@@ -14,7 +14,7 @@ import { machineOf } from '../parsed.ts'
 import { drain } from './drain.ts'
 import { decideUnmaking, deletionCondition } from './plan.ts'
 import { release, say } from './steps.ts'
-import { complain, pollLater, retryLater, soon, type Turn } from './turn.ts'
+import { complain, noteOrder, pollLater, retryLater, soon, type Turn } from './turn.ts'
 import { type Ground, look } from './vcenter.ts'
 import { withVCenter } from './with-vcenter.ts'
 
@@ -71,6 +71,7 @@ async function unmake(turn: Turn, ground: Ground): Promise<PassResult> {
         if (!isVimFault(error, 'InvalidPowerState', 'ManagedObjectNotFound', 'TaskInProgress')) throw error
         return ''
       })
+      if (task !== '') noteOrder(turn, machine, step.do)
       await say(turn, machine, { provider: { instanceState: vm.powerState, taskRef: task } })
       return soon(turn)
     }

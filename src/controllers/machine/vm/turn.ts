@@ -6,6 +6,7 @@ import type { Machine } from '../../../api/machine.ts'
 import type { KubeObject } from '../../../kube/object.ts'
 import { backoffMs } from '../../../runtime/backoff.ts'
 import { type Pass, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
+import { machines } from '../kinds.ts'
 import { type Said, say } from './steps.ts'
 import type { Remembered, VMsWorld } from './world.ts'
 
@@ -40,6 +41,12 @@ export function soon(turn: Turn): PassResult {
   return pollLater(turn)
 }
 
+/** A vCenter has taken an order. */
+export const noteOrder = (turn: Turn, machine: Machine, order: string): void =>
+  turn.note({ what: 'ordered', about: aboutOf(machine), order })
+
+const aboutOf = ({ metadata: { namespace, name } }: Machine) => ({ kind: machines.kind, namespace, name })
+
 /** Says in the status and by an event why it does not go on; what was said before is not said again. */
 export async function complain(
   turn: Turn,
@@ -52,6 +59,7 @@ export async function complain(
   const before = machine.providerStatus.conditions.find(({ type }) => type === condition)
   const next = await say(turn, machine, { ...also, facts: [fact] })
   if (before?.message !== why.message) {
+    turn.note({ what: 'told', about: aboutOf(machine), reason: why.reason, message: why.message })
     const about = next as Machine & KubeObject
     turn.recorder.event({ about, type: 'Warning', reason: why.reason, action: 'Reconcile', note: why.message })
   }
