@@ -11,7 +11,7 @@ import { type Listed, worldOf } from '../controllers/capi/listed.ts'
 import { observe, type Seen } from '../controllers/capi/observe.ts'
 import { isOwnOrUnowned, isSamePool, poolOfReport, shows } from '../controllers/capi/ownership.ts'
 import { claimOf, reportOf } from '../controllers/capi/parsed.ts'
-import { decide, type Plan } from '../controllers/capi/plan.ts'
+import { decide, type HandsOff, type Plan } from '../controllers/capi/plan.ts'
 import { ownOf } from '../controllers/capi/shown.ts'
 import { type CapiWorld, keyOfClaim } from '../controllers/capi/world.ts'
 import { othersAt } from '../controllers/office/disputes.ts'
@@ -89,6 +89,7 @@ function judgeReport(object: KubeObject, scope: Scope, world: World): Verdict | 
 }
 
 type About = Pick<Verdict, 'pool' | 'shownBy' | 'address' | 'claim'>
+type Why = Pick<Verdict, 'reason' | 'message'>
 
 const refused = (about: About, reason: string, message: string): Verdict => ({
   ...about,
@@ -121,8 +122,10 @@ function judgeClaim(claim: IPAddressClaim, report: IPAddress | undefined, about:
   const pool = readPool(world.caches, identity)
   switch (plan.kind) {
     case 'leave alone':
+      return { ...about, outcome: 'waits', ...whyItWaits(plan.why, claim, seen.pool) }
     case 'release':
-      return { ...about, outcome: 'waits', ...whyItWaits(claim, seen) }
+    case 'let report go':
+      return { ...about, outcome: 'leaves', reason: 'Deleting', message: 'its claim leaves, and its address with it' }
     case 'refuse':
       if (report !== undefined && plan.wants !== undefined && !shows(report, plan.wants))
         return contradiction(claim, about)
@@ -177,15 +180,30 @@ function howItIsTaken(pool: Pool, report: IPAddress | undefined): Pick<Verdict, 
   }
 }
 
-function whyItWaits(claim: IPAddressClaim, { cluster, pool }: Seen): Pick<Verdict, 'reason' | 'message'> {
-  if (claim.isPaused) return { reason: 'Paused', message: 'its claim is paused' }
-  if (cluster === 'paused') return { reason: 'Paused', message: `Cluster ${claim.clusterName} is paused` }
-  if (cluster === 'missing') {
-    return { reason: 'ClusterMissing', message: `Cluster ${claim.clusterName} does not exist` }
+/** Every reason has a line: a new one that has none does not compile. */
+function whyItWaits(why: HandsOff | undefined, claim: IPAddressClaim, pool: Seen['pool']): Why {
+  switch (why) {
+    case 'ClaimPaused':
+      return { reason: 'Paused', message: 'its claim is paused' }
+    case 'ClusterPaused':
+      return { reason: 'Paused', message: `Cluster ${claim.clusterName} is paused` }
+    case 'ClusterNotFound':
+      return { reason: 'ClusterMissing', message: `Cluster ${claim.clusterName} does not exist` }
+    case 'PoolPaused':
+      return { reason: 'Paused', message: 'its pool is paused' }
+    case 'KeptByOthers':
+      return { reason: 'Deleting', message: 'others still need its claim, which is being deleted' }
+    case undefined:
+      return whyLeftAlone(pool)
   }
+}
+
+/** It was served, and stays so: no event tells it why nothing is done. */
+function whyLeftAlone(pool: Seen['pool']): Why {
   if (pool === undefined) return { reason: 'PoolMissing', message: 'its pool does not exist' }
   if (isMalformed(pool)) return { reason: 'PoolUnreadable', message: `its pool cannot be read: ${pool.malformed}` }
-  return { reason: 'Paused', message: 'its pool is paused' }
+  if (pool.space === '') return { reason: 'SpaceUndecided', message: 'the space of its pool is being decided' }
+  return { reason: 'Moving', message: 'clusterctl takes its claim to another cluster' }
 }
 
 /** The desk names no other claims to a claim's author; an administrator may list everything, and may know them. */

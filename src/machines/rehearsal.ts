@@ -66,6 +66,7 @@ export function take(claim: IPAddressClaim, world: ListedWorld): Outcome {
     case 'recall':
     case 'keep':
     case 'release':
+    case 'let report go':
       return { kind: 'settled' }
   }
 }

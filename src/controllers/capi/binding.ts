@@ -41,7 +41,7 @@ import { releaseClaim } from './release.ts'
 import { claimNamed } from './shown.ts'
 import { recordHandsOff, writeAllocated, writeRefusal } from './status.ts'
 import { adoptReport, createReport, storeChoice } from './steps.ts'
-import { isDeletedForMove, letMovedReportGo, sweepReport } from './sweep.ts'
+import { letMovedReportGo, sweepReport } from './sweep.ts'
 import { type CapiWorld, keyOfClaim } from './world.ts'
 
 export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld): Promise<ClaimPass> {
@@ -54,16 +54,7 @@ export async function reconcileClaim(key: string, scope: Scope, world: CapiWorld
   const pool = isMalformed(claim) ? undefined : poolNamedBy(claim)
   if (isMalformed(claim) || pool === undefined) return settled()
   const seen = observe(claim, pool, isInScope(scope, object), world)
-  if (seen.isInScope && isDeletedForMove(seen.report)) return settled(await letMovedReportGo(seen.report, world))
-  const plan = decide(seen)
-  // What an earlier claim of the name left behind may show the very address that this one waits for.
-  if (plan.kind === 'refuse' && isOfAnother(seen)) await sweepReport(key, world)
-  return settle(plan, seen, world)
-}
-
-function isOfAnother({ claim, report, pool }: Seen): boolean {
-  const known = pool === undefined || isMalformed(pool) ? undefined : pool
-  return report !== undefined && !isOwnOrUnowned(report, claim, known)
+  return settle(decide(seen), seen, world)
 }
 
 /** Everything is in place and said, as far as the caches know. */
@@ -74,8 +65,7 @@ export function isClaimSettled(key: string, scope: Scope, world: Omit<CapiWorld,
   if (object === undefined || claim === undefined || isMalformed(claim) || claim.addressName === '') return false
   const pool = poolOfClaim(claim)
   if (pool === undefined || world.leftAlone.has(key)) return false
-  const seen = observe(claim, pool, isInScope(scope, object), world)
-  return decide(seen).kind === 'keep' && !isDeletedForMove(seen.report)
+  return decide(observe(claim, pool, isInScope(scope, object), world)).kind === 'keep'
 }
 
 async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPass> {
@@ -93,7 +83,10 @@ async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPa
       return settled(await releaseClaim(seen, plan.pool, world))
     case 'recall':
       return recall(seen, world)
+    case 'let report go':
+      return settled(await letMovedReportGo(plan.report, world))
     case 'refuse':
+      if (plan.inTheWay !== undefined) await sweepReport(keyOfClaim(claim), world)
       if (plan.held !== undefined && (await isHoldOutdated(plan.held, world))) return settled(requeue())
       return refuse(plan, seen, world)
     case 'bind':
@@ -103,23 +96,15 @@ async function settle(plan: Plan, seen: Seen, world: CapiWorld): Promise<ClaimPa
 
 /** The claim's status says why it has no address, and the claim waits for what would help. */
 async function refuse(
-  { refusal, held, wants }: Omit<Extract<Plan, { kind: 'refuse' }>, 'kind'>,
+  { refusal, held, wants, unsaidUntilMs = 0 }: Omit<Extract<Plan, { kind: 'refuse' }>, 'kind'>,
   seen: Seen,
   world: CapiWorld,
 ): Promise<ClaimPass> {
   const need = needOf(refusal.reason, identityKey(seen.identity), wants)
-  const undecidedMs = refusal.reason === 'SpaceUndecided' ? msUntilDecided(seen.pool, world) : 0
-  // What is decided in the next moment is not worth a write, which would hold up what follows.
-  if (undecidedMs > 0) return { next: requeueAfter(undecidedMs), waits: waitsOf(seen, need, refusal) }
-  return { next: await writeRefusal(world, seen, refusal, held), waits: waitsOf(seen, need, refusal) }
-}
-
-/** The space of a pool is decided moments after the pool was made. */
-const decisionMs = 5_000
-
-function msUntilDecided(pool: Seen['pool'], { clock }: CapiWorld): number {
-  if (pool === undefined || isMalformed(pool)) return 0
-  return Math.max(0, Date.parse(pool.metadata.creationTimestamp) + decisionMs - clock.now())
+  const waits = waitsOf(seen, need, refusal)
+  const unsaidMs = unsaidUntilMs - world.clock.now()
+  if (unsaidMs > 0) return { next: requeueAfter(unsaidMs), waits }
+  return { next: await writeRefusal(world, seen, refusal, held), waits }
 }
 
 function waitsOf({ claim, identity }: Seen, need: Waits['needs'][number], { reason }: Refusal): Waits {

@@ -8,6 +8,7 @@ import { parseIPAddressClaim } from '../../api/ip-address-claim.ts'
 import type { LockState } from '../../api/lock.ts'
 import { toPool } from '../../api/to-pool.ts'
 import { isSameIP, parseIP } from '../../ip/address.ts'
+import type { Choice } from '../../ipam/choose.ts'
 import { type Refusal, refuse } from '../../ipam/refusal.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
 import type { Seen } from './observe.ts'
@@ -60,7 +61,7 @@ function aClaim({ annotations, finalizers = [], isDeleted, bound, cluster }: Cla
 
 const chose = (address: string) => ({ 'mooring.dev/address': address })
 
-function aReport(address = '10.0.0.7', uid = 'u-1', poolUid = 'p-1') {
+function aReport(address = '10.0.0.7', uid = 'u-1', poolUid = 'p-1', metadata: object = {}) {
   return orThrow(
     parseIPAddress({
       apiVersion: 'ipam.cluster.x-k8s.io/v1beta2',
@@ -73,6 +74,7 @@ function aReport(address = '10.0.0.7', uid = 'u-1', poolUid = 'p-1') {
           { apiVersion: 'ipam.cluster.x-k8s.io/v1beta2', kind: 'IPAddressClaim', name: 'web', uid },
           { apiVersion: 'ipam.cluster.x-k8s.io/v1alpha2', kind: 'InClusterIPPool', name: 'vms', uid: poolUid },
         ],
+        ...metadata,
       },
       spec: { claimRef: { name: 'web' }, poolRef, address, prefix: 24 },
     }),
@@ -96,9 +98,9 @@ function aHold(uid = 'u-1', state: LockState = 'held', name = 'web', ip = seven,
 
 /** A new claim on a pool that has 10.0.0.8 to give, and nothing else in sight. */
 function seen(
-  parts: Partial<Omit<Seen, 'ledger'>> & { held?: Hold; isDisputed?: boolean; refusal?: Refusal } = {},
+  parts: Partial<Omit<Seen, 'ledger'>> & { held?: Hold; isDisputed?: boolean; refusal?: Refusal; choice?: Choice } = {},
 ): Seen {
-  const { held, isDisputed = false, refusal, ...rest } = parts
+  const { held, isDisputed = false, refusal, choice = { kind: 'take', ip: eight, bits: 32 }, ...rest } = parts
   return {
     claim: aClaim(),
     identity,
@@ -114,7 +116,7 @@ function seen(
     ledger: {
       holdAt: (_, ip) => (held !== undefined && isSameIP(held.ip, ip) ? held : undefined),
       isDisputed: () => isDisputed,
-      choose: () => ({ kind: 'take', ip: eight, bits: 32 }),
+      choose: () => choice,
       whyNotForClaim: () => refusal,
     },
     ...rest,
@@ -141,6 +143,10 @@ const withSubnet = (text: string) => aClaim({ annotations: { ...chose('10.0.0.7'
 const arrived = { claim: aClaim({ annotations: chose('10.0.0.7') }) }
 const deleted = (parts: ClaimParts = {}) => ({
   claim: aClaim({ finalizers: [ours], annotations: chose('10.0.0.7'), ...parts, isDeleted: true }),
+})
+const moved = aReport('10.0.0.7', 'u-1', 'p-1', {
+  deletionTimestamp: '2030-01-01T00:00:00Z',
+  annotations: { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' },
 })
 const paused = { annotations: { 'cluster.x-k8s.io/paused': '' } }
 
@@ -169,6 +175,29 @@ describe('a claim', () => {
       seen({ ...arrived, spaceRefusal: refuse('SpaceNotOffered', 'x'), isLive: true }),
       'refuse: SpaceNotOffered',
     ],
+    [
+      'that was served, and whose pool has no space any more',
+      seen({ ...served, pool: { ...aPool(), space: '' }, report: aReport(), held: aHold() }),
+      'leave alone',
+    ],
+    [
+      'that asks for an address that it may not have',
+      seen({ choice: refuse('AddressExcluded', 'x') }),
+      'refuse: AddressExcluded',
+    ],
+    ['for which its pool has none', seen({ choice: refuse('PoolExhausted', 'x') }), 'refuse: PoolExhausted'],
+    [
+      'that left an address to rest has it back',
+      seen({ choice: { kind: 'retake', ip: seven, bits: 32 }, held: aHold('u-0', 'quarantined') }),
+      'bind to 10.0.0.7: regain',
+    ],
+    [
+      'that left an address whose rest is over has it as a new one',
+      seen({ choice: { kind: 'retake', ip: seven, bits: 32 } }),
+      'bind to 10.0.0.7: take',
+    ],
+    ['that clusterctl moved away, and not its IPAddress', seen({ ...served, report: moved }), 'let report go'],
+    ['of another controller, moved away', seen({ ...served, report: moved, isInScope: false }), 'leave alone'],
     ['that leaves with clusterctl, after its IPAddress', seen({ ...served, movingMs: 1 }), 'leave alone'],
     [
       'that leaves with clusterctl, before its IPAddress',
@@ -288,6 +317,53 @@ describe('a choice', () => {
   test('that nothing proves is had only while its pool is offered to its namespace', () => {
     expect(decide(seen(arrived))).toMatchObject({ kind: 'bind', isOfferAsked: true })
     expect(decide(seen({ ...arrived, report: aReport() }))).toMatchObject({ kind: 'bind', isOfferAsked: false })
+  })
+})
+
+describe('a plan', () => {
+  test('to leave a claim alone that moves says for how long', () => {
+    expect(decide(seen({ ...served, movingMs: 70_000 }))).toEqual({ kind: 'leave alone', forMs: 70_000 })
+  })
+
+  const atTen = Date.parse('2030-01-01T10:00:00Z')
+  const pool = { ...aPool({ creationTimestamp: '2030-01-01T10:00:00Z' }), space: '' }
+
+  test('to refuse on account of a space that is not decided waits with the word for some seconds', () => {
+    const plan = decide(seen({ pool }))
+    expect(plan).toMatchObject({ kind: 'refuse', unsaidUntilMs: atTen + 5_000 })
+  })
+
+  test('to refuse for another reason does not wait with the word', () => {
+    expect(decide(seen({ pool: undefined }))).not.toHaveProperty('unsaidUntilMs')
+    expect(decide(seen({ pool: { ...pool, space: 'lab' }, choice: refuse('PoolExhausted', 'x') }))).not.toHaveProperty(
+      'unsaidUntilMs',
+    )
+  })
+
+  test('to refuse an address that another claim holds names that hold, and the address', () => {
+    const held = aHold('u-2', 'held', 'other')
+    expect(decide(seen({ ...served, held }))).toMatchObject({ kind: 'refuse', held, wants: { ip: seven, bits: 32 } })
+  })
+
+  test('to refuse an address that is shown by another object names the address, and no hold', () => {
+    const plan = decide(seen({ ...served, isDisputed: true }))
+    expect(plan).toMatchObject({ kind: 'refuse', wants: { ip: seven, bits: 32 } })
+    expect(plan).not.toHaveProperty('held')
+  })
+
+  test('to refuse a wish that another claim holds names the address', () => {
+    const claim = aClaim({ annotations: { 'mooring.dev/requested-address': '10.0.0.7' } })
+    const held = aHold('u-2', 'held', 'other')
+    const plan = decide(seen({ claim, held, choice: refuse('AddressInUse', 'x') }))
+    expect(plan).toMatchObject({ kind: 'refuse', wants: { ip: seven, bits: 32 } })
+    expect(plan.kind === 'refuse' && plan.refusal.message).toMatch(/claim other/)
+  })
+
+  test('to refuse names the IPAddress of an earlier claim of the name, which is in the way, and not the own one', () => {
+    const report = aReport('10.0.0.7', 'u-0')
+    const choice = refuse('PoolExhausted', 'x')
+    expect(decide(seen({ report, choice }))).toMatchObject({ kind: 'refuse', inTheWay: report })
+    expect(decide(seen({ ...served, report: aReport('10.0.0.8'), held: aHold() }))).not.toHaveProperty('inTheWay')
   })
 })
 

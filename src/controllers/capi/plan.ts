@@ -4,6 +4,7 @@
 //   it is deleted, without our finalizer                     leave it alone
 //   it is deleted, and held up (paused, finalizers)          leave it alone, and say why in an event
 //   it is deleted                                            release
+//   its IPAddress was deleted by clusterctl, and is left     let that go: the move cannot be repeated while it is there
 //   it leaves with clusterctl, and so did its IPAddress      leave it alone, for some minutes
 //   it, its Cluster or its pool is paused                    leave it alone, and say why in an event
 //   its pool is gone or unreadable, and it was served        leave it alone: a pool takes nothing away by going;
@@ -33,6 +34,7 @@ import { blockText, poolMalformed, poolNotFound, type Refusal, spaceUndecided } 
 import { type Block, wasLeftBy } from '../../ipam/space-index.ts'
 import { isKeptByOthers } from '../../kube/finalizers.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
+import { isMarkedForMove } from './moved.ts'
 import type { Seen } from './observe.ts'
 import { hasOurFinalizer, isAdopted, isOwnOrUnowned, isSamePool, ownerOf, shows, wasBound } from './ownership.ts'
 import {
@@ -55,9 +57,19 @@ export type Plan =
   | { readonly kind: 'recall' }
   /**
    * With `held`, the hold that is the reason: it is read again from the API server before the refusal is written. With `wants`,
-   * the address that would help.
+   * the address that would help. With `unsaidUntilMs`, it is not written before that time: by then it may be over. With `inTheWay`,
+   * the IPAddress of an earlier claim of the name goes first, if that claim is gone: it may show the very address.
    */
-  | { readonly kind: 'refuse'; readonly refusal: Refusal; readonly held?: Hold; readonly wants?: Block }
+  | {
+      readonly kind: 'refuse'
+      readonly refusal: Refusal
+      readonly held?: Hold
+      readonly wants?: Block
+      readonly unsaidUntilMs?: number
+      readonly inTheWay?: IPAddress
+    }
+  /** clusterctl moved the claim away, and did not get as far as taking our finalizer off its IPAddress. */
+  | { readonly kind: 'let report go'; readonly report: IPAddress }
   /** Everything is in place, and the status says so. */
   | { readonly kind: 'keep' }
   /** With `isOfferAsked`, the claim has it because its pool offers it to its namespace: that is read again before the write. */
@@ -83,8 +95,29 @@ export type Taking =
   | { readonly how: 'regain' | 'found' | 'chosen'; readonly hold: Hold }
 
 export function decide(seen: Seen): Plan {
-  const { claim, pool } = seen
+  const plan = decideAll(seen)
+  if (plan.kind !== 'refuse') return plan
+  const inTheWay = reportOfAnother(seen)
+  const unsaidUntilMs = plan.refusal.reason === 'SpaceUndecided' ? decidedBy(seen.pool) : undefined
+  return { ...plan, ...(inTheWay && { inTheWay }), ...(unsaidUntilMs !== undefined && { unsaidUntilMs }) }
+}
+
+/** The space of a pool is decided moments after the pool was made: that is not worth a write, which would hold up what follows. */
+const decisionMs = 5_000
+
+function decidedBy(pool: Seen['pool']): number | undefined {
+  return pool === undefined || isMalformed(pool) ? undefined : Date.parse(pool.metadata.creationTimestamp) + decisionMs
+}
+
+function reportOfAnother({ claim, report, pool }: Seen): IPAddress | undefined {
+  const known = pool === undefined || isMalformed(pool) ? undefined : pool
+  return report === undefined || isOwnOrUnowned(report, claim, known) ? undefined : report
+}
+
+function decideAll(seen: Seen): Plan {
+  const { claim, pool, report } = seen
   if (!seen.isInScope) return { kind: 'leave alone' }
+  if (report?.isDeleting === true && isMarkedForMove(report)) return { kind: 'let report go', report }
   if (claim.isDeleting) return decideRelease(seen)
   if (seen.movingMs > 0 && seen.report === undefined && saysReady(claim))
     return { kind: 'leave alone', forMs: seen.movingMs }

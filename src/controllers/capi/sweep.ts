@@ -15,7 +15,6 @@ import { isMalformed } from '../../ip/malformed.ts'
 import { done, type PassResult, requeueAfter } from '../../runtime/reconciler.ts'
 import { findPool } from '../office/views.ts'
 import { claims } from './kinds.ts'
-import { isMarkedForMove } from './moved.ts'
 import { isOwnOrUnowned, poolOfReport } from './ownership.ts'
 import { claimOf, reportOf } from './parsed.ts'
 import { removeReport, sweepAway } from './steps.ts'
@@ -35,11 +34,6 @@ export async function sweepReport(key: string, world: CapiWorld): Promise<PassRe
   if (!report.isDeleting)
     world.note({ what: 'stray report', claim: { namespace, name, uid }, pool: poolOfReport(report) })
   return done()
-}
-
-/** By clusterctl, because its claim moves. */
-export function isDeletedForMove(report: IPAddress | undefined): report is IPAddress {
-  return report?.isDeleting === true && isMarkedForMove(report)
 }
 
 /** By then clusterctl has taken our finalizer off itself, if it is still there; an object that is gone costs it a retry. */
