@@ -25,16 +25,12 @@ import { askUnused } from './in-use.ts'
 import { observe, type Seen } from './observe.ts'
 import { decide, isGuarded, type Plan, type Refused, saysServed } from './plan.ts'
 import { freeFromLostNode, releaseClaim } from './release.ts'
-import { event, isTold, tellServed, tellWaits, wordsOf } from './status.ts'
+import { event, tellServed, tellWaits, wordsOf } from './status.ts'
 import { guard, markFormerMACs, markGivesBack } from './steps.ts'
-
-/** Until networks are known: they are listed while this process starts. */
-const notShownMs = 1_000
 
 export async function reconcileClaim(key: string, scope: Scope, world: VMWorld): Promise<ClaimPass> {
   const claim = readable(world.caches.claims.get(key), claimOf)
   if (claim === undefined) return settled()
-  if (!claim.isDeleting && !world.isAllShown()) return settled(requeueAfter(notShownMs))
   const seen = observe(claim, scope, world)
   return settle(decide(seen), seen, world)
 }
@@ -44,19 +40,20 @@ export function isClaimSettled(key: string, scope: Scope, world: Omit<VMWorld, '
   const claim = readable(world.caches.claims.get(key), claimOf)
   // Only a claim that was served can be.
   if (claim === undefined || claim.ips.length === 0 || !world.isAllShown()) return false
-  const seen = observe(claim, scope, world)
-  const plan = decide(seen)
-  return plan.kind === 'keep' && plan.letGo.length === 0 && (seen.isObserved || isTold(seen))
+  const plan = decide(observe(claim, scope, world))
+  return plan.kind === 'keep' && plan.letGo.length === 0 && !plan.isToTell
 }
 
 async function settle(plan: Plan, seen: Seen, world: VMWorld): Promise<ClaimPass> {
   switch (plan.kind) {
     case 'leave alone':
       return settled()
+    case 'wait':
+      return settled(requeueAfter(plan.forMs))
     case 'keep': {
       const left = await askUnused(seen.claim, plan.letGo, world)
       if (left.length > 0) return settled(await putToRest(left, seen, world))
-      if (!seen.isObserved) await tellServed(world, seen, seen.claim.ips)
+      if (plan.isToTell) await tellServed(world, seen, seen.claim.ips)
       return settled()
     }
     case 'release':

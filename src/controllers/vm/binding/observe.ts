@@ -33,6 +33,8 @@ export interface Seen {
   readonly claim: IPAMClaim
   /** False for a claim that another controller serves. */
   readonly isInScope: boolean
+  /** What other claims and pods show is known, and what IPPools keep. */
+  readonly isAllShown: boolean
   /** Where its addresses come from. A claim of a network that is not known is counted under one name. */
   readonly source: Identity
   /** Another program gives out the addresses of its network. */
@@ -66,7 +68,7 @@ export interface Seen {
   isMACShownByPod(mac: MACText): boolean
 }
 
-type World = Pick<VMWorld, 'caches' | 'ledger' | 'sources' | 'random' | 'networks'>
+type World = Pick<VMWorld, 'caches' | 'ledger' | 'sources' | 'random' | 'networks' | 'isAllShown'>
 
 export const unknownNetwork: Identity = { apiGroup: cniGroup, kind: 'Network', namespace: '', name: 'unknown' }
 
@@ -85,6 +87,7 @@ export function observe(claim: IPAMClaim & KubeObject, scope: Scope, world: Worl
   return {
     claim,
     isInScope: isInScope(scope, claim),
+    isAllShown: world.isAllShown(),
     source: network?.source ?? unknownNetwork,
     isObserved: network === undefined ? networks.isObservedThough(claim) : networks.isObserved(network),
     pools: 'kind' in found ? found : networks.poolsFor(found, namespace),

@@ -1,6 +1,6 @@
 // What is to be done for an IPAMClaim, as a table: everything that can have been seen, and the plan.
 
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { orThrow } from '../../../../test/harness/or-throw.ts'
 import { networkOf } from '../../../../test/vm/networks.ts'
 import { type Hold, parseHold, toHoldObject } from '../../../api/hold.ts'
@@ -15,6 +15,7 @@ import { Ledger } from '../../office/ledger.ts'
 import { noHolder } from './holder.ts'
 import type { Seen } from './observe.ts'
 import { decide, standsBy } from './plan.ts'
+import { factsOf, wordsWhenServed } from './told.ts'
 
 const blue = networkOf({ name: 'blue', subnets: ['10.9.0.0/28', 'fd00:9::/125'], excludes: ['10.9.0.9'] })
 const claimRef = { apiGroup: 'k8s.cni.cncf.io', kind: 'IPAMClaim', namespace: 'default', name: 'vm.blue' }
@@ -53,6 +54,7 @@ interface Story {
   readonly network?: 'there' | 'gone' | 'observed' | 'not offered' | 'without subnets'
   readonly isLive?: boolean
   readonly isInScope?: boolean
+  readonly isAllShown?: boolean
   /** What pods of its machine show. */
   readonly runs?: readonly string[]
 }
@@ -96,14 +98,23 @@ function poolsOf(network: Story['network']): Seen['pools'] {
   return network === 'without subnets' ? [] : blue.pools
 }
 
-function planOf(story: Story): string {
-  const { holds = [], macHolds = [], network = 'there', isLive = false, isInScope = true, runs = [] } = story
+function seenOf(story: Story): Seen {
+  const {
+    holds = [],
+    macHolds = [],
+    network = 'there',
+    isLive = false,
+    isInScope = true,
+    isAllShown = true,
+    runs = [],
+  } = story
   const claim = aClaim(story)
   const ledger = new Ledger()
   for (const hold of holds) ledger.putHold(hold)
-  const plan = decide({
+  return {
     claim,
     isInScope,
+    isAllShown,
     source: blue.source,
     isObserved: network === 'observed',
     pools: poolsOf(network),
@@ -125,7 +136,11 @@ function planOf(story: Story): string {
     isShownByPod: ip => toIPText(ip) === '10.9.0.7',
     runningIPs: runs.map(text => orThrow(parseIP(text))),
     isMACShownByPod: mac => mac === card7,
-  })
+  }
+}
+
+function planOf(story: Story): string {
+  const plan = decide(seenOf(story))
   if (plan.kind === 'refuse') return `refuse ${plan.refusal.reason}, let go of ${plan.letGo.length}`
   if (plan.kind === 'keep') return plan.letGo.length === 0 ? 'keep' : `keep, let go of ${plan.letGo.length}`
   if (plan.kind !== 'bind' && plan.kind !== 'mirror') return plan.kind
@@ -143,6 +158,10 @@ const held = [aHold('v4', '10.9.0.1'), aHold('v6', 'fd00:9::1')]
 const takenSix = Array.from({ length: 7 }, (_, i) => aHold('v6', `fd00:9::${i + 1}`, 'u-2'))
 
 test.each<[string, Story, string]>([
+  ['waits until it is known what others show', { isAllShown: false }, 'wait'],
+  ['that has what it shows waits for it too', { isAllShown: false, ips: both, holds: held }, 'wait'],
+  ['that is deleted waits for nothing', { isAllShown: false, isDeleting: true }, 'release'],
+  ['of another controller waits for nothing', { isAllShown: false, isInScope: false }, 'leave alone'],
   ['that is new takes both', {}, `take v4, take v6: ${both.join(' ')}`],
   ['of a pass that was cut uses what that left', { holds: held.slice(0, 1) }, `found v4, take v6: ${both.join(' ')}`],
   [
@@ -440,4 +459,23 @@ test.each<[string, object]>([
   ['every MAC while it cannot be read which it asks for', { mac: 'x' }],
 ])('a claim that lives stands by %s', (_, asks) => {
   expect(standsBy(aClaim({ ips: both, asks }), aMACHold(card5), held, () => false)).toBe(true)
+})
+
+describe('a claim that has what it shows', () => {
+  const seen = seenOf({ ips: both, holds: held })
+  const conditions = factsOf(seen.claim, 'True', wordsWhenServed(both, seen))
+  const said = {
+    ...seen,
+    claim: {
+      ...seen.claim,
+      conditions: conditions.map(one => ({ ...one, lastTransitionTime: '2030-01-01T00:00:00Z' })),
+    },
+  }
+
+  test.each<[string, Seen, boolean]>([
+    ['is told so', seen, true],
+    ['is not told again', said, false],
+    ['is told that another pod uses it', { ...said, holder: { ...noHolder, pod: 'virt-launcher-2' } }, true],
+    ['of a network of another program is told nothing', { ...seen, isObserved: true }, false],
+  ])('%s', (_, given, isToTell) => expect(decide(given)).toEqual({ kind: 'keep', letGo: [], isToTell }))
 })

@@ -4,6 +4,7 @@
 //   the claim is another controller's               leave it alone
 //   it is deleted                                   release, unless it has nothing of ours or others still need it; the node
 //                                                   that made it for a pod does, until the Node object is gone
+//   it is not known yet what others show            wait
 //   its network is another program's to give out    mirror: what its status shows is held, if the network has it and is offered
 //   it has what its status shows                    keep, whatever networks offer today; write what is missing, also in the
 //                                                   holds: the machine that it was made before
@@ -45,14 +46,20 @@ import { ipMadeInto, macOfIP } from '../pods/annotation.ts'
 import { type ChosenIP, chosenOf, isBeingLetGo, macPart, macProofOf, partOf, proofOf } from './choice.ts'
 import { keptFor, keptIP, macApplicant } from './kept.ts'
 import type { Seen } from './observe.ts'
+import { isTold } from './told.ts'
 import { toldWhenServed } from './words.ts'
 
 export type Refused = Refusal & { readonly needs: readonly Need[] }
 
 export type Plan =
   | { readonly kind: 'leave alone' | 'recall' | 'release' | 'ask for node' }
-  /** `letGo` is held in its name, and is not what it has: another process was quicker to store a choice. */
-  | { readonly kind: 'keep'; readonly letGo: readonly AnyHold[] }
+  /** Nothing is decided before it is known what other claims and pods show. */
+  | { readonly kind: 'wait'; readonly forMs: number }
+  /**
+   * `letGo` is held in its name, and is not what it has: another process was quicker to store a choice. With `isToTell`, its status
+   * does not say yet what it has, or which pod uses it.
+   */
+  | { readonly kind: 'keep'; readonly letGo: readonly AnyHold[]; readonly isToTell: boolean }
   /**
    * `letGo` is what it holds of what it cannot have whole. `former` is the MAC that it had and asks for no more, once no pod runs
    * with it: another claim may wait for that, while this one waits for its next.
@@ -72,6 +79,9 @@ export type Plan =
   /** Nothing is said to the claim: its status is another program's. */
   | { readonly kind: 'mirror'; readonly parts: readonly PartTaking[]; readonly refusal: Refused | undefined }
 
+/** They are listed while this process starts. */
+const notShownMs = 1_000
+
 export function decide(seen: Seen): Plan {
   const { claim } = seen
   if (!seen.isInScope) return { kind: 'leave alone' }
@@ -80,6 +90,7 @@ export function decide(seen: Seen): Plan {
     if (!isOurs && isKeptByNode(claim)) return { kind: 'ask for node' }
     return { kind: isOurs ? 'release' : 'leave alone' }
   }
+  if (!seen.isAllShown) return { kind: 'wait', forMs: notShownMs }
   if (seen.isObserved) return decideObserved(seen)
   if (claim.ips.length > 0) return decideStored(seen)
   if (saysServed(claim) && !seen.isLive) return { kind: 'recall' }
@@ -155,7 +166,9 @@ function decideStored(seen: Seen): Plan {
   const parts: readonly PartTaking[] = card === undefined ? found : [...found, card]
   const isSure = (part: PartTaking) => isHeldInPlace(part) && saysOwner(part) && !isGoing(part, claim)
   const isInPlace = isGuarded(claim) && saysServed(claim) && parts.every(isSure)
-  return isInPlace ? { kind: 'keep', letGo: leftOf(seen, parts) } : { kind: 'bind', parts, ips: claim.ips }
+  return isInPlace
+    ? { kind: 'keep', letGo: leftOf(seen, parts), isToTell: !isTold(seen) }
+    : { kind: 'bind', parts, ips: claim.ips }
 }
 
 /** What is held in its name and is not what it has, as far as no pod runs with it. */
@@ -231,7 +244,7 @@ function decideObserved(seen: Seen): Plan {
   if (card !== undefined && 'kind' in card) refusal ??= card
   else if (card !== undefined) parts.push(card)
   return refusal === undefined && parts.every(isHeldInPlace)
-    ? { kind: 'keep', letGo: leftOf(seen, parts).filter(hold => !isOfAddress(hold)) }
+    ? { kind: 'keep', letGo: leftOf(seen, parts).filter(hold => !isOfAddress(hold)), isToTell: false }
     : { kind: 'mirror', parts: parts.filter(({ how }) => how !== 'found'), refusal }
 }
 

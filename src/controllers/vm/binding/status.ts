@@ -1,13 +1,8 @@
 // The status of an IPAMClaim tells the latest attempt, also when it has its addresses: both conditions, and which pod runs its
 // machine now. Said once: the same again is no write.
 
-import { type ConditionFact, hasCondition, setCondition } from '../../../api/condition.ts'
+import { setCondition } from '../../../api/condition.ts'
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
-import { ipAllocatedCondition, ipsAllocatedCondition } from '../../../api/names.ts'
-import type { Pool } from '../../../api/pool.ts'
-import { parseCIDR } from '../../../ip/cidr.ts'
-import { isMalformed } from '../../../ip/malformed.ts'
-import { hasIP } from '../../../ip/range-set.ts'
 import { timestamp } from '../../../kube/timestamp.ts'
 import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
 import { ipamClaims } from '../kinds.ts'
@@ -15,39 +10,20 @@ import type { VMWorld } from '../world.ts'
 import type { Seen } from './observe.ts'
 import type { Refused } from './plan.ts'
 import { type Status, storeStatus } from './steps.ts'
-import { type Words, wordsOfRefusal, wordsOfSuccess } from './words.ts'
-
-type Facts = Pick<Seen, 'claim' | 'holder' | 'places'>
+import { factsOf, type Served, wordsWhenServed } from './told.ts'
+import { type Words, wordsOfRefusal } from './words.ts'
 
 /** T4 and T7; afterwards only what has changed about its pods. */
 export async function tellServed(
   world: VMWorld,
-  { claim, holder, places }: Facts,
+  { claim, holder, places }: Served,
   ips: readonly string[],
 ): Promise<void> {
-  const words = wordsOfSuccess(ips, outsideOf(ips, places), holder)
+  const words = wordsWhenServed(ips, { holder, places })
   const status = statusWith(world, claim, holder.pod, 'True', words, ips)
   if (isSaid(claim, status)) return
   await storeStatus(world, claim, status)
   if (claim.ips.length === 0) event(world, claim, 'Normal', words)
-}
-
-/** Whether the claim says already what it would be told: nothing is made for it, since after a start all claims are asked. */
-export function isTold({ claim, holder, places }: Facts): boolean {
-  if (holder.pod !== undefined && holder.pod !== claim.ownerPod) return false
-  const words = wordsOfSuccess(claim.ips, outsideOf(claim.ips, places), holder)
-  return factsOf(claim, 'True', words).every(fact => hasCondition(claim.conditions, fact))
-}
-
-/** A network may be made anew with another subnet. While there is none, nothing is said: it may come back. */
-function outsideOf(ips: readonly string[], places: readonly Pool[]): readonly string[] {
-  if (places.length === 0) return []
-  return ips.filter(text => {
-    const cidr = parseCIDR(text)
-    if (isMalformed(cidr)) return false
-    const pool = places.find(({ family }) => family === cidr.ip.family)
-    return pool === undefined || !hasIP(pool.addresses, cidr.ip)
-  })
 }
 
 export async function tellWaits(world: VMWorld, seen: Seen, refusal: Refused): Promise<PassResult> {
@@ -95,17 +71,6 @@ function statusWith(
   let { conditions } = claim
   for (const fact of factsOf(claim, status, words)) conditions = setCondition(conditions, fact, now)
   return { ips, ownerPod, conditions }
-}
-
-function factsOf(
-  { metadata: { generation: observedGeneration } }: IPAMClaim,
-  status: 'True' | 'False',
-  { ipsAllocated, ipAllocated, message }: Words,
-): readonly ConditionFact[] {
-  return [
-    { type: ipsAllocatedCondition, status, reason: ipsAllocated, message, observedGeneration },
-    { type: ipAllocatedCondition, status, reason: ipAllocated, message, observedGeneration },
-  ]
 }
 
 const isSaid = (claim: IPAMClaim, { ips, ownerPod, conditions }: Status): boolean =>
