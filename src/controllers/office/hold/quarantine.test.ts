@@ -1,13 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { anAttachment, mooring, ovn, withoutOVN } from '../../../../test/harness/attachments.ts'
+import { orThrow } from '../../../../test/harness/or-throw.ts'
+import { parseHold, toHoldObject } from '../../../api/hold.ts'
+import { parseMACHold, toMACHoldObject } from '../../../api/mac-hold.ts'
 import type { Identity } from '../../../api/object.ts'
+import { toPool } from '../../../api/to-pool.ts'
+import { parseIP } from '../../../ip/address.ts'
+import { parseMAC } from '../../../ip/mac.ts'
 import type { KubeObject } from '../../../kube/object.ts'
+import { quarantineSecondsMax } from '../../../limits.ts'
 import { Ledger } from '../ledger.ts'
 import { defaultNetworkRules, Networks } from '../networks.ts'
 import { everything } from '../scope.ts'
 import { Sources } from '../sources.ts'
-import { createViews } from '../views.ts'
-import { isGone } from './quarantine.ts'
+import { createViews, poolCacheOf } from '../views.ts'
+import { isGone, restEndsMs, restSecondsOf } from './quarantine.ts'
 
 const apiGroup = 'k8s.cni.cncf.io'
 const blue: Identity = { apiGroup, kind: 'Network', namespace: '', name: 'blue' }
@@ -48,4 +55,107 @@ describe('the network that an address was given from', () => {
     expect(isGone({ pool: blue }, world)).toBe(false)
     expect(isGone({ pool: own }, world)).toBe(false)
   })
+})
+
+const given: Identity = { apiGroup: 'mooring.dev', kind: 'ClusterAddressPool', namespace: '', name: 'given' }
+const claim = { apiGroup: 'ipam.cluster.x-k8s.io', kind: 'IPAddressClaim', namespace: 'red', name: 'web', uid: 'u-1' }
+const spec = { space: 'lab', pool: given, claim, owner: undefined }
+const since = '2030-01-01T10:00:00Z'
+const sinceMs = Date.parse(since)
+
+const resting = (seconds: number) => {
+  const until = new Date(sinceMs + seconds * 1000).toISOString().replace('.000', '')
+  return { state: 'quarantined', since, until }
+}
+
+function aHold(metadata: object = {}, status: object = {}) {
+  const object = toHoldObject({ ...spec, ip: orThrow(parseIP('10.0.0.7')), bits: 32 }, since)
+  return orThrow(
+    parseHold({ ...object, metadata: { ...object.metadata, ...metadata }, status: { ...object.status, ...status } }),
+  )
+}
+
+const aMACHold = () =>
+  orThrow(parseMACHold(toMACHoldObject({ ...spec, mac: orThrow(parseMAC('02:00:00:00:00:05')) }, since)))
+
+/** Pools of the space of the address: the one that it was given from, unless it is gone, and others. */
+function aSpace(
+  pools: readonly { name: string; seconds: number; addresses?: string; isDeleting?: boolean; space?: string }[],
+) {
+  const world = aWorld()
+  for (const { name, seconds, addresses = '10.0.0.0/24', isDeleting, space = 'lab' } of pools) {
+    const deletionTimestamp = isDeleting === true ? { deletionTimestamp: since, finalizers: ['x/y'] } : {}
+    const object = {
+      apiVersion: 'mooring.dev/v1alpha1',
+      kind: given.kind,
+      metadata: { name, uid: name, ...deletionTimestamp },
+      spec: { addresses: [addresses], prefix: 24, space, quarantineSeconds: seconds },
+    }
+    orThrow(toPool(object))
+    poolCacheOf(world.caches, { group: given.apiGroup, kind: given.kind })?.put(object as KubeObject)
+  }
+  for (const cache of world.caches.pools.values()) cache.markSynced()
+  return world
+}
+
+describe('an address that is released rests', () => {
+  const own = { name: 'given', seconds: 60 }
+
+  test.each<[string, Parameters<typeof aSpace>[0], number]>([
+    ['as long as its pool says, whatever others of the space say', [own, { name: 'other', seconds: 600 }], 60],
+    [
+      'not at all where its pool says so',
+      [
+        { ...own, seconds: 0 },
+        { name: 'other', seconds: 600 },
+      ],
+      0,
+    ],
+    [
+      'for the longest of the others that list it, where its pool is gone',
+      [
+        { name: 'one', seconds: 30 },
+        { name: 'two', seconds: 90 },
+      ],
+      90,
+    ],
+    [
+      'for the longest of the others that list it, where its pool goes',
+      [
+        { ...own, isDeleting: true },
+        { name: 'one', seconds: 30 },
+      ],
+      30,
+    ],
+    ['not at all where no other pool lists it', [{ name: 'one', seconds: 30, addresses: '10.0.1.0/24' }], 0],
+    ['not at all where others list it in another space', [{ name: 'one', seconds: 30, space: 'barn' }], 0],
+    ['not at all where the only other pool goes too', [{ name: 'one', seconds: 30, isDeleting: true }], 0],
+  ])('%s', (_, pools, seconds) => expect(restSecondsOf(aHold(), aSpace(pools))).toBe(seconds))
+
+  test('not at all where an administrator deleted its hold', () => {
+    expect(restSecondsOf(aHold({ deletionTimestamp: since }), aSpace([own]))).toBe(0)
+  })
+
+  test('and a MAC for the longest of all pools of the space, where its pool is gone', () => {
+    const pools = [{ name: 'one', seconds: 30, addresses: '10.0.1.0/24' }]
+    expect(restSecondsOf(aMACHold(), aSpace(pools))).toBe(30)
+  })
+})
+
+describe('a rest that has begun', () => {
+  const endsIn = (pools: Parameters<typeof aSpace>[0], seconds: number) =>
+    (restEndsMs(aHold({}, resting(seconds)), aSpace(pools)) - sinceMs) / 1000
+
+  test.each<[string, Parameters<typeof aSpace>[0], number, number]>([
+    ['ends when it was said to, also if its pool says less now', [{ name: 'given', seconds: 5 }], 60, 60],
+    ['becomes shorter when its pool goes, and others say less', [{ name: 'one', seconds: 30 }], 60, 30],
+    ['does not become longer when its pool goes, and others say more', [{ name: 'one', seconds: 600 }], 60, 60],
+    ['is over when its pool goes, and no other lists it', [], 60, 0],
+    [
+      'lasts no longer than any rest may',
+      [{ name: 'given', seconds: 5 }],
+      quarantineSecondsMax + 60,
+      quarantineSecondsMax,
+    ],
+  ])('%s', (_, pools, said, seconds) => expect(endsIn(pools, said)).toBe(seconds))
 })
