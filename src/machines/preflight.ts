@@ -18,6 +18,7 @@ import type { Pool } from '../api/pool.ts'
 import { type ListedWorld, worldOf } from '../controllers/capi/listed.ts'
 import { claimOf } from '../controllers/capi/parsed.ts'
 import { wantedBy, wishFaults } from '../controllers/machine/claims/wanted.ts'
+import { restSecondsOfPool } from '../controllers/office/hold/quarantine.ts'
 import { readable } from '../controllers/office/kept.ts'
 import { findPool } from '../controllers/office/views.ts'
 import { isMalformed } from '../ip/malformed.ts'
@@ -310,16 +311,19 @@ const isHelpedByRest = ({ reason }: Denied): boolean => reason === 'PoolExhauste
 /** How many are out at once, by what the old Machine gives back. */
 function count(pools: readonly PoolTally[], given: readonly IPAddressClaim[], world: ListedWorld): void {
   for (const pool of pools) {
-    const rest = findPool(world.caches, pool.identity)?.quarantineSeconds ?? 0
     const back = given.filter(claim => isOf(claim, pool)).length
     pool.out += pool.perMachine
     pool.outAtLeast += pool.perMachine
     pool.peak = Math.max(pool.peak, pool.out)
     pool.peakAtLeast = Math.max(pool.peakAtLeast, pool.outAtLeast)
-    if (rest === 0) pool.out -= back
+    if (restSecondsIn(pool, world) === 0) pool.out -= back
     pool.outAtLeast -= back
   }
 }
+
+/** A pool that is not there, or on its way out, gives the new Machines nothing, and what rests there helps none. */
+const restSecondsIn = ({ identity }: PoolTally, { sources }: ListedWorld): number =>
+  (identity && restSecondsOfPool(identity, sources)) ?? 0
 
 function isOf(claim: IPAddressClaim, { identity }: PoolTally): boolean {
   const own = poolNamedBy(claim)
@@ -371,7 +375,6 @@ function verdictOf({ fault, what, present, to }: Order, pools: readonly PoolNeed
 }
 
 function needOf(pool: PoolTally, { order }: Tally, all: readonly Tally[], world: ListedWorld): PoolNeed {
-  const found = findPool(world.caches, pool.identity)
   const total = newMachines(order)
   const isScale = order.what === 'scale'
   const needs = isScale ? total * pool.perMachine : pool.peak
@@ -386,7 +389,7 @@ function needOf(pool: PoolTally, { order }: Tally, all: readonly Tally[], world:
     needsAtLeast: isScale ? needs : leastOfRollOut,
     free: pool.free,
     gets: pool.gets,
-    restSeconds: found?.quarantineSeconds ?? 0,
+    restSeconds: restSecondsIn(pool, world),
     waitsAt: pool.waitsAt,
     stallsAt: pool.stallsAt,
     reason: pool.denied?.reason ?? '',

@@ -9,6 +9,7 @@
 // A rest that has begun becomes shorter when its pool goes, and never longer. None lasts longer than `quarantineSecondsMax`.
 
 import { cniGroup } from '../../../api/names.ts'
+import type { Identity } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { rangeOfCIDR } from '../../../ip/range.ts'
 import { overlapsSet } from '../../../ip/range-set.ts'
@@ -30,8 +31,13 @@ export interface RestWorld {
 export function restSecondsOf(released: AnyHoldSpec | AnyHold, { sources }: Pick<RestWorld, 'sources'>): number {
   const isDeleted = 'metadata' in released && released.metadata.deletionTimestamp !== undefined
   if (isDeleted) return 0
-  const [own] = sources.poolsOf(released.pool)
-  return own !== undefined && !own.isDeleting ? own.quarantineSeconds : longestOf(released, sources)
+  return restSecondsOfPool(released.pool, sources) ?? longestOf(released, sources)
+}
+
+/** Of all that is released from the pool; undefined where it is gone, or on its way out, and the others of its space decide. */
+export function restSecondsOfPool(pool: Identity, sources: Pick<Sources, 'poolsOf'>): number | undefined {
+  const [own] = sources.poolsOf(pool)
+  return own?.isDeleting === false ? own.quarantineSeconds : undefined
 }
 
 /** When a rest that has begun is over. */
