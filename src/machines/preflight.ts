@@ -1,4 +1,4 @@
-// Whether there are addresses enough for Machines that are to come, said before anyone orders them. Everything is rehearsed on a ledger in
+// Whether there are addresses enough for Machines that are to come, said before a user orders them. Everything is rehearsed on a ledger in
 // memory, in the order in which the controllers work:
 //
 //   claims that wait already          oldest first, of every namespace; then those that existing Machines have yet to make
@@ -32,7 +32,7 @@ import { awaitRest, claimToCome, type Denied, notServedReason, release, restingO
 import { referenceText, rollOutSentence, scaleSentence } from './sentences.ts'
 
 /** `waits`: it goes on by itself when addresses have rested. `unknown`: Mooring cannot say. */
-export type Verdict = 'enough' | 'waits' | 'stalls' | 'unknown'
+export type Forecast = 'enough' | 'waits' | 'stalls' | 'unknown'
 
 /** What one order needs of one pool. */
 export interface PoolNeed {
@@ -63,7 +63,7 @@ export interface OrderResult {
   readonly set: string
   readonly from: number
   readonly to: number
-  readonly verdict: Verdict
+  readonly verdict: Forecast
   readonly pools: readonly PoolNeed[]
   readonly sentences: readonly string[]
 }
@@ -330,7 +330,7 @@ function isOf(claim: IPAddressClaim, { identity }: PoolTally): boolean {
   return own !== undefined && identity !== undefined && identityKey(own) === identityKey(identity)
 }
 
-/** The claims of each Machine, by its name: those that it controls, and those of its names that nobody controls. */
+/** The claims of each Machine, by its name: those that it controls, and those of its names that have no controller. */
 function claimsByMachine(fleet: Fleet, { caches }: ListedWorld): ReadonlyMap<string, readonly IPAddressClaim[]> {
   const byName = machinesByClaim(fleet)
   const found = new Map<string, IPAddressClaim[]>()
@@ -365,7 +365,7 @@ function resultOf(tally: Tally, all: readonly Tally[], world: ListedWorld): Orde
   return { ...about, verdict: verdictOf(order, pools, isCut), sentences: sentences() }
 }
 
-function verdictOf({ fault, what, present, to }: Order, pools: readonly PoolNeed[], isCut: boolean): Verdict {
+function verdictOf({ fault, what, present, to }: Order, pools: readonly PoolNeed[], isCut: boolean): Forecast {
   const isNeeded = what === 'rollOut' || to > present.length
   if (fault !== undefined) return isNeeded ? 'stalls' : 'enough'
   const stalled = pools.filter(({ stallsAt }) => stallsAt !== undefined)

@@ -102,7 +102,7 @@ export interface ConfigDifference {
 }
 
 /**
- * In what a stored configuration differs. The order of keys says nothing, and an `mtu` that nobody asked for is Harvester's, which adds
+ * In what a stored configuration differs. The order of keys says nothing, and an `mtu` that no order asks for is Harvester's, which adds
  * that of the cluster network.
  */
 export function differencesFrom(storedConfig: string, wanted: Wanted): ConfigDifference[] {

@@ -37,7 +37,7 @@ const keys = [
 
 type Key = (typeof keys)[number]
 
-/** What people write who know whereabouts, or remember another setting. */
+/** Names of whereabouts, and of other settings, for the same fields. */
 const meant: Readonly<Record<string, Key>> = {
   cluster_network: 'clusterNetwork',
   clusternetworkname: 'clusterNetwork',

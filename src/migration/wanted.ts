@@ -1,4 +1,4 @@
-// What is wanted, whoever said it: a Setting of Harvester, or a MigrationNetwork. Everything after this works from one value.
+// What is wanted, by either of the two that can say it: a Setting of Harvester, or a MigrationNetwork. Everything after this works from one value.
 
 import type { IPAMType, MigrationNetwork } from '../api/migration-network.ts'
 import { toIPText } from '../ip/address.ts'

@@ -32,7 +32,7 @@ const compared = ['topology', 'role', 'subnets', 'excludeSubnets', 'allowPersist
 /** OVN-Kubernetes leaves them out where its flag for them is off. */
 const optional = ['reservedSubnets', 'infrastructureSubnets', 'defaultGatewayIPs']
 
-/** Fields that an attachment leaves out, and may: those that say everything come before it. */
+/** Whether it leaves out a field that the network has. It may, and an attachment that says everything counts before it. */
 export function leavesOut({ reading }: OVNAttachment, defined: DefinedNetwork | undefined): boolean {
   const { essentials: said } = reading.config
   return optional.some(field => said.get(field) === '' && (defined?.essentials.get(field) ?? '') !== '')

@@ -3,9 +3,11 @@
 //
 // All attachments of OVN-Kubernetes that have one name are one network: its name is a space of the cluster. The first of them
 // decides what the network is and which namespaces it is offered to; another is of the network if its namespace is one of these
-// and it says the same. First is, in this order, what is not being deleted; what has the name by right; and what is oldest. By
-// right it is had by what OVN-Kubernetes made of the ClusterUserDefinedNetwork of that name, and by the attachment whose own
-// namespace and name it is made of, as OVN-Kubernetes does for a UserDefinedNetwork: no other namespace can be there before it.
+// and it says the same. First is an attachment that is not being deleted; of those, one that has the name by right; of those, the
+// oldest. Two have a name by right, so that no namespace can take it by being earlier:
+//
+//   an attachment that OVN-Kubernetes made of the ClusterUserDefinedNetwork of that name
+//   the attachment whose own namespace and name the network's name is made of, as OVN-Kubernetes makes it for a UserDefinedNetwork
 
 import { type ClusterUDN, isRenderedFrom } from '../api/cluster-user-defined-network.ts'
 import { cniGroup, namespaceNameLabel } from '../api/names.ts'

@@ -17,7 +17,7 @@ import { podOfOwnClaim } from './own-claim.ts'
 import { claimOf, type NodeWorld, type Pod, podOf } from './world.ts'
 
 /** For a pod that the API server has and the cache has not: that it goes may be no event. */
-const lookAgainMs = 10_000
+const podGonePollMs = 10_000
 
 /** `key`: of the claim, as namespace/name. */
 export async function releaseClaim(key: string, world: NodeWorld): Promise<PassResult> {
@@ -32,7 +32,7 @@ export async function releaseClaim(key: string, world: NodeWorld): Promise<PassR
   if ((record?.containerID ?? '') !== '') return done()
   // A pod that ends may be about to get its first sandbox, as long as it had none.
   const isEnding = pod?.isDeleting === true && record?.wasAttached === true
-  if (pod !== undefined && !pod.isCompleted && !isEnding) return isFollowed ? done() : requeueAfter(lookAgainMs)
+  if (pod !== undefined && !pod.isCompleted && !isEnding) return isFollowed ? done() : requeueAfter(podGonePollMs)
   if (record !== undefined) state.remove(record)
   const ref = { namespace, name }
   try {
@@ -67,7 +67,7 @@ export async function forgetPod(podUID: string, world: NodeWorld): Promise<PassR
   const [first] = records
   if (first === undefined || caches.claims.byIndex('pod', podUID).length > 0) return done()
   const { pod, isFollowed } = await lastSeen(first.namespace, first.pod, podUID, world)
-  if (pod !== undefined && !pod.isCompleted) return isFollowed ? done() : requeueAfter(lookAgainMs)
+  if (pod !== undefined && !pod.isCompleted) return isFollowed ? done() : requeueAfter(podGonePollMs)
   for (const record of records) {
     if (state.ofPod(podUID, record.ifname)?.containerID === '') state.remove(record)
   }

@@ -58,7 +58,10 @@ export class Repeats {
 
 const versionsAndTimes = /"resourceVersion":"[^"]*"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z/g
 
-/** Of all that a pass wrote: this, after what it wrote before. Two that differ have the same one in four billion times. */
+/**
+ * A number for all that a pass wrote: made of this write, and of the number for those `before` it. Of four billion passes that write
+ * something else, one has the same number.
+ */
 export function fingerprintOf(write: string, before = 0): number {
   const text = write.replace(versionsAndTimes, '')
   let hash = (before ^ 0x811c9dc5) >>> 0

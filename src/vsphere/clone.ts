@@ -1,6 +1,6 @@
 // The order for a clone: a virtual machine made of a template, powered off, with the instance UUID, the hardware and the network
 // cards that were asked for. The cards of the template are taken out: which network they are on is the template's affair, and one
-// that stays would be a card that nobody asked for.
+// that stays would be a card that no Machine asks for.
 
 import { childOf, childrenOf, textOf, type XMLElement } from '../xml.ts'
 import type { VSphereClient } from './client.ts'

@@ -212,8 +212,9 @@ function ownReportOf({ claim, report }: Seen, pool: Pool): IPAddress | undefined
 }
 
 /**
- * Also where the claim says that its IPAddress said otherwise than its pool does: it was moved, and its IPAddress is on its
- * way. Made anew it would say something else, and the one that comes would be refused.
+ * Why the claim may not have the address that it chose and that nothing proves. A claim that clusterctl moves comes before its
+ * IPAddress, and says which subnet that has. Where its pool has another by now, the claim waits: an IPAddress made here would say
+ * the wrong one, and the API server would refuse the one that clusterctl brings under the same name.
  */
 function whyNotAsWish(seen: Seen, pool: Pool, ip: IP): Refusal | undefined {
   const { claim, spaceRefusal, ledger } = seen

@@ -72,7 +72,7 @@ export interface NetworksView {
   primaryOf(namespace: string): string | undefined
   /** The network that a claim is for: by the attachment it names, else by the name of the network. */
   ofClaim(claim: Pick<IPAMClaim, 'network' | 'attachment' | 'metadata'>): Network | Refusal
-  /** One pool per family, with who may have addresses of it; a refusal where there is none for this namespace. */
+  /** One pool per family, with the namespaces that may have addresses of it; a refusal where there is none for this namespace. */
   poolsFor(network: Network, namespace: string): readonly Pool[] | Refusal
   /** Another program gives out its addresses; Mooring only writes down what it sees. */
   isObserved(network: Network): boolean
@@ -434,8 +434,8 @@ export class Networks implements NetworksView {
       return before !== undefined
     }
     const allowedNamespaces = this.#rules.openNetworks ? undefined : offeredBy(first, this.#readableUDN(name))
-    // On a network that Mooring rendered, a number of OVN-Kubernetes is one that a user of the namespace wrote.
     const defined = this.#definedAs(name)
+    // OVN-Kubernetes writes its network id on what it serves. Where Mooring rendered the network, a user of the namespace wrote it.
     const isServedByOVN = first.isServedByOVN && defined?.isRenderedByMooring !== true
     const ipPool = ipPoolOfNetwork(this.#views, name)
     const reserved = ipPool && reservedOf(ipPool.entries)
@@ -535,7 +535,7 @@ const isPoolOfCluster = ({ identity: { namespace, kind } }: Pool): boolean =>
 
 const ageOf = ({ metadata, key }: Attachment): string => `${metadata.creationTimestamp} ${key}`
 
-/** In all that is asked about it. What else changes on the attachment that it is read from is no change of the network. */
+/** The same to all that read it: a change of its first attachment that no field of the network shows is none. */
 function isSameNetwork(one: Network, other: Network): boolean {
   return isDeepStrictEqual(essenceOf(one), essenceOf(other))
 }

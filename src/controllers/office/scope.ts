@@ -1,7 +1,7 @@
 // Which claims a desk serves, where its flags name only some. What it does not serve it still counts: an address is taken by its
 // hold, holds have no namespace and are all in the cache, and the API server refuses every second hold of the same name. So two
-// desks with different scopes share pools and spaces safely. What only the IPAddresses of another namespace show (given by
-// another provider, never held) is not in the cache with a namespace, and is with a filter.
+// desks with different scopes share pools and spaces safely. An address that another provider gave has an IPAddress and no hold: with
+// `--watch-filter` it is counted, since all IPAddresses are in the cache; with `--namespace` it is not, where it is of another namespace.
 //
 // A claim out of scope is left alone, never taken for gone: nothing is written to it, and its holds are no strays.
 

@@ -74,7 +74,7 @@ export function followShown(seen: Seen, ledger: Ledger): () => boolean {
   pods.subscribe(({ key, new: object }) => {
     if (hasBegun) podChanged(key, object)
   })
-  // What came before its network shows from now on; of one that offers less, some shows no longer.
+  // A claim or a pod may come before its network: it counts from now on. Of a network that offers less, some addresses count no more.
   networks.subscribe(({ names, attachments }) => {
     if (!hasBegun) return void begin()
     for (const name of names) for (const object of claims.byIndex('network', name)) claimChanged(keyOf(object), object)
@@ -208,7 +208,7 @@ function isOffered(
   return why === undefined
 }
 
-/** By its MAC too, unless another claim has that: then it shows what goes with the MAC of another. */
+/** What an IPPool may keep the address for: the claim, its owner, and its MAC. A MAC that another claim holds is not this one's. */
 function keysOfClaim(claim: IPAMClaim, pool: Pool, ip: IP, seen: Seen): readonly string[] {
   const owner = ownerOf(claim)
   const mac = macApplicant(claim, owner)?.mac

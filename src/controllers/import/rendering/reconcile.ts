@@ -38,7 +38,7 @@ import { make, mark, remove, restore, tell, unmark } from './steps.ts'
 import { whyUsed } from './use.ts'
 
 /** What holds a network up (a pod, a claim, an object of another user) is looked for again after so long. */
-const lookAgainMs = 15_000
+const usedPollMs = 15_000
 
 export async function reconcileNetwork(kind: Kind, key: string, world: ImportWorld): Promise<PassResult> {
   const { caches, scope, mode } = world
@@ -47,7 +47,7 @@ export async function reconcileNetwork(kind: Kind, key: string, world: ImportWor
   const areOrphansLeft = !(await removeOrphans(kind, key, object, world))
   const udn = object !== undefined && isInScope(scope, object) ? udnOf(object) : undefined
   // What cannot be read the definition has not let in.
-  if (udn === undefined || isMalformed(udn)) return areOrphansLeft ? requeueAfter(lookAgainMs) : done()
+  if (udn === undefined || isMalformed(udn)) return areOrphansLeft ? requeueAfter(usedPollMs) : done()
   const rendered = renderNetwork(udn)
   const made = [...madeOf(kind, key, udn, world), ...(await unlabelledOf(udn, world))]
   if (rendered === undefined || isObserved(udn, mode)) return done()
@@ -57,7 +57,7 @@ export async function reconcileNetwork(kind: Kind, key: string, world: ImportWor
   const errors = await settle(decide(seen), marked, world)
   const now = madeOf(kind, key, marked, world)
   await tell(world, kind, marked, conditionOf(seen, { errors, attachments: now }))
-  return errors.length > 0 || areOrphansLeft ? requeueAfter(lookAgainMs) : done()
+  return errors.length > 0 || areOrphansLeft ? requeueAfter(usedPollMs) : done()
 }
 
 const madeOf = (kind: Kind, key: string, { metadata }: UserDefinedNetwork, world: ImportWorld): readonly KubeObject[] =>
@@ -134,7 +134,7 @@ async function end(
   }
   const seen = { udn, kind: kind.kind as Seen['kind'] }
   await tell(world, kind, udn, conditionOf(seen, { errors, attachments: made }))
-  return requeueAfter(lookAgainMs)
+  return requeueAfter(usedPollMs)
 }
 
 /** Claims of namespaces that have no NetworkAttachmentDefinition of it, and addresses of it all the same. */

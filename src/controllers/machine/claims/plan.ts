@@ -6,7 +6,7 @@
 //   the claim is another object's, or an earlier Machine's    leave it alone, and say whose it is
 //   the claim is being deleted                           wait until it is gone, then make it anew
 //   the claim names another pool                         leave it alone, and say so
-//   the claim belongs to nobody                          it becomes the Machine's
+//   the claim has no owner                               it becomes the Machine's
 //   the claim is not bound                               wait, and repeat what its provider says about it
 //   its IPAddress is gone, or another claim's            wait, and say so
 //   another IPAddress of the pool has its address        wait, and say which: where there is no pool, no ledger sees it
@@ -55,7 +55,7 @@ export interface ClaimsPlan {
   readonly make: readonly NewClaim[]
   /** They get what a claim of this Machine has: the owner reference and the finalizer. */
   readonly adopt: readonly IPAddressClaim[]
-  /** Their IPAddress belongs to nobody, as an installation makes it: it is to go with its claim, whether there is a pool or not. */
+  /** Their IPAddress has no owner, as the installer makes it: it is to go with its claim, whether there is a pool or not. */
   readonly own: readonly { readonly claim: IPAddressClaim; readonly report: IPAddress }[]
   /** What the Machine says of its claims; undefined where it has nothing to say. */
   readonly fact: ConditionFact | undefined

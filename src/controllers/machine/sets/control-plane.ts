@@ -2,9 +2,9 @@
 // the old one goes when the new one runs; one at a time, so that a control plane never has fewer members than it is to have.
 //
 //   RollingUpdate   a Machine that is not what the template makes is replaced
-//   OnDelete        one that a user deletes is replaced; it waits by the hooks of those who need it
+//   OnDelete        one that a user deletes is replaced; it waits by the hooks of other controllers
 //
-// Machines are not owned by the set: whoever deletes the set by mistake does not lose the control plane.
+// Machines are not owned by the set: an administrator that deletes the set by mistake does not lose the control plane.
 
 import type { Machine } from '../../../api/machine.ts'
 import type { ControlPlaneMachineSet } from '../../../api/machine-set.ts'

@@ -77,7 +77,7 @@ function inOrderOfRemoval({ deletePolicy }: MachineSet, machines: readonly Machi
   return machines.toSorted((a, b) => rank(a) - rank(b) || byPolicy(a, b))
 }
 
-/** Its virtual machine runs. Whether a node on it is ready is for those to say who run the node. */
+/** Its virtual machine runs. Whether a node on it is ready is for the controllers of nodes to say. */
 export const isReady = ({ phase, isDeleting }: Machine): boolean =>
   !isDeleting && (phase === 'Running' || phase === 'Provisioned')
 

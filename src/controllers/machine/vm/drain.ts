@@ -4,7 +4,7 @@
 //
 // Which Node it is, is decided by what the kubelet and the vCenter say, never by what the author of the Machine wrote: a Node is
 // that of the virtual machine only if it has its UUID. Pods of DaemonSets would come back at once, static pods cannot be evicted, and
-// what has ended is in nobody's way: these are left.
+// what has ended is in no pod's way: these are left.
 
 import type { Machine } from '../../../api/machine.ts'
 import { excludeNodeDrainingAnnotation } from '../../../api/names.ts'

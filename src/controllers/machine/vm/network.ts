@@ -1,6 +1,6 @@
 // The addresses that a Machine is to have, from the IPAddresses of its claims and from its own spec; and the kernel arguments that
 // tell its guest. An IPAddress counts only by the claim that the Machine controls and that names it, and only if it names the claim
-// back: nobody's address gets into a machine by its name alone.
+// back: by its name alone, no address of another claim gets into a machine.
 
 import type { IPAddress } from '../../../api/ip-address.ts'
 import type { IPAddressClaim } from '../../../api/ip-address-claim.ts'
@@ -19,13 +19,14 @@ export interface Reports {
   nameservers(claim: IPAddressClaim): readonly string[]
 }
 
-export interface Network {
+/** What a Machine has on its network devices. */
+export interface MachineDevices {
   readonly devices: readonly NetworkDevice[]
   /** Names of the claims that are not bound. */
   readonly unbound: readonly string[]
 }
 
-export function networkOf(machine: Machine, { devices }: VSphereProviderSpec, reports: Reports): Network {
+export function devicesOf(machine: Machine, { devices }: VSphereProviderSpec, reports: Reports): MachineDevices {
   const unbound: string[] = []
   const read = devices.map(({ ipAddrs, gateway, nameservers, addressesFromPools }, i) => {
     const poolAddresses = addressesFromPools.flatMap((_, j) => {

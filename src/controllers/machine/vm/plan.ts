@@ -6,8 +6,8 @@
 //   - the order for a clone is written into the status first, then sent. While one that was written may still be carried out, none is
 //     sent again, and the Machine does not go;
 //   - the clone has the uid of the Machine as its instance UUID, and is found by that alone. Another virtual machine of the same name
-//     is left alone, whoever made it;
-//   - a virtual machine that was there and is gone is not made again: somebody took it away.
+//     is left alone, also if an earlier Machine had it;
+//   - a virtual machine that was there and is gone is not made again: an administrator of the vCenter took it away.
 
 import type { ConditionFact } from '../../../api/condition.ts'
 import type { Machine, MachineAddress } from '../../../api/machine.ts'

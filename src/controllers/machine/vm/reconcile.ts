@@ -18,7 +18,7 @@ import { readable } from '../../office/kept.ts'
 import { isInScope } from '../../office/scope.ts'
 import { claimOf, machineOf, reportOf } from '../parsed.ts'
 import { make } from './make.ts'
-import { faultsOf, type Network, networkOf } from './network.ts'
+import { devicesOf, faultsOf, type MachineDevices } from './network.ts'
 import { creationCondition, isMade } from './plan.ts'
 import { protect, say } from './steps.ts'
 import { tagFaults } from './tag-faults.ts'
@@ -39,7 +39,7 @@ export async function reconcileVM(key: string, turn: Turn): Promise<PassResult> 
     await protect(turn, machine)
     return requeue()
   }
-  const { devices, unbound } = networkIn(turn, machine, spec)
+  const { devices, unbound } = devicesIn(turn, machine, spec)
   if (!isMade(machine)) {
     if (unbound.length > 0 || !hasAddresses(machine, spec)) return wait(turn, machine)
     const faults = [...faultsOf(devices), ...tagFaults(spec).map(describeFault)]
@@ -48,9 +48,9 @@ export async function reconcileVM(key: string, turn: Turn): Promise<PassResult> 
   return withVCenter(turn, machine, spec, creationCondition, ground => make(turn, ground, devices))
 }
 
-function networkIn({ caches, sources }: Turn, machine: Machine, spec: VSphereProviderSpec): Network {
+function devicesIn({ caches, sources }: Turn, machine: Machine, spec: VSphereProviderSpec): MachineDevices {
   const { namespace } = machine.metadata
-  return networkOf(machine, spec, {
+  return devicesOf(machine, spec, {
     claim: name => readable(caches.claims.get(`${namespace}/${name}`), claimOf),
     address: name => readable(caches.reports.get(`${namespace}/${name}`), reportOf),
     nameservers: claim => {

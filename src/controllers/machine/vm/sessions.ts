@@ -1,6 +1,6 @@
 // Sessions with vCenters, one for each Secret and server, shared by all Machines that use them. A login that was refused is not
-// tried again for a while, by whichever Machine: a vCenter locks out a user after a few wrong passwords, and that user may be used by
-// others. A session that nobody used for long is ended.
+// tried again for a while, for none of the Machines: a vCenter locks a user out after a few wrong passwords, and other programs may use
+// the same user. A session that no Machine used for long is ended.
 
 import type { Clock } from '../../../runtime/clock.ts'
 import type { VSphereClient } from '../../../vsphere/client.ts'

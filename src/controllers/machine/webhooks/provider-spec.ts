@@ -78,7 +78,7 @@ const specFields = [
 const deviceFields = ['networkName', 'gateway', 'ipAddrs', 'nameservers', 'addressesFromPools']
 const poolFields = ['group', 'resource', 'name']
 
-/** What people write who know Cluster API, or an older draft: what is meant is plain, and dropped it would be missed at boot. */
+/** Names of Cluster API, and of an older draft, for the same fields. The API server would drop them, and the guest would miss them at boot. */
 const meant: Readonly<Record<string, string>> = {
   gateway4: 'gateway',
   gateway6: 'gateway',

@@ -142,7 +142,10 @@ async function bind({ parts, ips }: Extract<Plan, { kind: 'bind' }>, seen: Seen,
   return settled()
 }
 
-/** IPPools are of networks of OVN-Kubernetes. Of a network that stays as it was, what is kept is the same object. */
+/**
+ * Whether an IPPool keeps something else than the claim was decided on. Only networks of OVN-Kubernetes have IPPools. What is kept is the
+ * same object for as long as it says the same.
+ */
 async function isReservedOtherwise({ claim, ovn, reserved }: Seen, world: VMWorld): Promise<boolean> {
   if (ovn === undefined) return false
   await world.readReservations()

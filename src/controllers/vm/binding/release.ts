@@ -20,7 +20,7 @@ import type { Seen } from './observe.ts'
 import { freeOfNode, markEnded, unguard } from './steps.ts'
 
 /** Pods of no virtual machine are not followed, nor are nodes. */
-const lookAgainMs = 10_000
+const notFollowedPollMs = 10_000
 
 /**
  * The claim of a pod stays while its node says so. A node that is gone for good says nothing: when its Node object is deleted, what
@@ -28,7 +28,8 @@ const lookAgainMs = 10_000
  */
 export async function freeFromLostNode(claim: IPAMClaim, world: VMWorld): Promise<PassResult> {
   const { node = '' } = claim
-  if (node !== '' && (await world.client.get(nodes, { name: node })) !== undefined) return requeueAfter(lookAgainMs)
+  if (node !== '' && (await world.client.get(nodes, { name: node })) !== undefined)
+    return requeueAfter(notFollowedPollMs)
   await freeOfNode(world, claim)
   return requeue()
 }
@@ -37,7 +38,7 @@ export async function freeFromLostNode(claim: IPAMClaim, world: VMWorld): Promis
 export async function releaseClaim(seen: Seen, world: VMWorld): Promise<PassResult> {
   const { claim, source } = seen
   const end = await askEnd(claim, world)
-  if (end === undefined) return vmNameOf(claim) === undefined ? requeueAfter(lookAgainMs) : done()
+  if (end === undefined) return vmNameOf(claim) === undefined ? requeueAfter(notFollowedPollMs) : done()
   for (const pod of end.toMark) await markEnded(world, pod, claim)
   for (const hold of await holdsToRest(seen, world)) {
     if (hold.state === 'held') await quarantineHold(world, hold, restSecondsOf(hold, world))

@@ -32,7 +32,7 @@ export async function tellWaits(world: VMWorld, seen: Seen, refusal: Refused): P
   const words = wordsOf(refusal, holder)
   const status = statusWith(world, claim, holder.pod, 'False', words, claim.ips)
   if (isSaid(claim, status)) return done()
-  // A second process may see it differently, and overwrite what is said here: by the time this insists, one knows better.
+  // A second process with another view may overwrite this. It is not written again at once: by then one of the two caches is newer.
   const word = `${claim.metadata.uid} ${words.message}`
   const patienceMs = world.recentRefusals.msUntil(word, world.clock.monotonicMs())
   if (patienceMs > 0) return requeueAfter(patienceMs)
@@ -44,7 +44,10 @@ export async function tellWaits(world: VMWorld, seen: Seen, refusal: Refused): P
   return done()
 }
 
-/** What it waits for is freed in a moment, which wakes it: on most networks nothing rests, and there is no need for a word. */
+/**
+ * The rest of what it waits for is over: its hold goes in a moment, which wakes the claim. On a network without quarantine that is so of
+ * every release, and the claim would be told for nothing.
+ */
 function isRestOver({ pools, ledger }: Seen, { reason, needs: [need] }: Refused, nowMs: number): boolean {
   if ('kind' in pools || (reason !== 'AddressQuarantined' && reason !== 'MACQuarantined')) return false
   const holds = pools.map(({ space }) => {

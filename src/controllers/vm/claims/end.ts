@@ -56,8 +56,8 @@ function podsOfAnother({ claim, vmi, pods }: PodsSeen): readonly LauncherPod[] {
 }
 
 /**
- * Those of them that name the claim. Its instance may have been the claim's until a moment ago, and a write that tells the pod of the
- * claim's addresses may be on its way: before the claim ends, each of them is marked, which no such write outlasts.
+ * Those of them that name the claim. A write that tells such a pod the claim's addresses may be on its way: it was decided on while the
+ * instance of the pod owned the claim. The mark gives the pod a new version, so that write is refused, and the claim may end.
  */
 export const podsToMark = (seen: PodsSeen): readonly LauncherPod[] =>
   podsOfAnother(seen).filter(pod => mayUse(pod, seen.claim) && !pod.endedClaims.includes(seen.claim.metadata.uid))

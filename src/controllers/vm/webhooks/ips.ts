@@ -1,4 +1,4 @@
-// What an IPAMClaim says that it has does not change: pods run with it, and the ledger is kept by it. It holds whoever writes,
+// What an IPAMClaim says that it has does not change: pods run with it, and the ledger is kept by it. That binds every user that writes,
 // Mooring included: a claim that is to have other addresses is made anew.
 
 import type { Policy } from '../../../admission/policy.ts'
