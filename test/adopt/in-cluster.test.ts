@@ -367,3 +367,18 @@ describe('The way back to the in-cluster provider', () => {
     })
   })
 })
+
+test('An address whose claim clusterctl takes to another cluster waits, and its pool is not called paused', async () => {
+  const { world, pool } = await aWorldBefore()
+  const claim = await served(world, pool, aClaim().on(pool), '10.0.1.1')
+  const conditions = [
+    { type: 'Ready', status: 'True', reason: 'x', message: '', lastTransitionTime: '2030-01-01T00:00:00Z' },
+  ]
+  await world.patch(claim, { status: { conditions } }, 'status')
+  await world.patch(claim, { metadata: { annotations: { 'clusterctl.cluster.x-k8s.io/delete-for-move': '' } } })
+  const report = (await world.report(claim)) as Stored
+  await world.patch(report, { metadata: { finalizers: null } })
+  await world.delete(report)
+  const { addresses } = (await adopt(world)).answer
+  expect(addresses).toMatchObject([{ outcome: 'waits', reason: 'Moving' }])
+})
