@@ -95,7 +95,7 @@ export async function controller(
       machineMode: options.machineMode,
       vcenters: parseVCenters(options.vcenters),
       admitted: signal => election?.elected(signal) ?? Promise.resolve(),
-      checked: (part, signal, waitFor) => checks.passed([part], signal, waitFor),
+      admissionOf: part => checks.admissionOf(part),
     })
     metrics.gauge('mooring_leader', '1 for a desk that works in this process, because it is the leader.', () => ({
       labels: ['desk'],
@@ -201,7 +201,7 @@ function createChecks({ options, desks, on, connected, log }: Parts): StartUpChe
 
 /** Resolves when the office and the election have what they need, and one desk has too, or none has a fault. */
 async function canWork(checks: StartUpChecks, on: readonly string[], signal: AbortSignal): Promise<void> {
-  for (const part of ['office', 'election']) await checks.passed([part], signal)
+  for (const part of ['office', 'election']) await checks.passed(part, signal)
   await checks.oneOrNoFault(on, signal)
 }
 

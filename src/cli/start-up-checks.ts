@@ -1,14 +1,18 @@
-// Is everything there that each part of the controller needs: kinds, and permissions? Asked before its first pass and until
-// nothing is missing; each thing that is missing is logged once, with what to do about it, and once more when it is available.
-// A desk that lacks something it needs waits; the others work. A process in which no desk can work, because one of them has a
-// fault, does not stand for election.
+// Is everything there that each part of the controller needs: kinds, and permissions? Asked before its first pass, and then for as
+// long as the process runs: what is missing every few seconds, everything twice a minute, for a permission may be taken away. Each
+// thing that is missing is logged once, with what to do about it, and once more when it is available. A desk that lacks something
+// it needs waits; the others work. A process in which no desk can work at its start, because one of them has a fault, does not
+// stand for election.
+//
+// A server that does not answer has taken nothing away: what it said last stands.
 
+import type { PolicyRule } from '../apiserver/authz/rule.ts'
 import type { UsedKind } from '../controllers/component.ts'
 import { isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
 import { defineKind, type Kind, type KubeObject, nameOfKind } from '../kube/object.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
-import type { WaitFor } from '../runtime/domain.ts'
+import type { Admission } from '../runtime/domain.ts'
 import { Waiters } from '../runtime/waiters.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import { nameOfResource, type SinglePermission } from './permissions.ts'
@@ -44,76 +48,92 @@ export interface Lack {
   readonly reason: string
 }
 
-/** What is missing is asked for again, and nothing else. */
+/** What is missing, or was not answered, is asked for again. */
 const askAgainMs = 2_000
-/** A permission that was taken away later is noticed by the desk that needs it; this is for the lines of `/readyz`. */
-const lookAgainMs = 10 * 60_000
+/** Everything is. Where roles allow it everywhere, that is one request for all permissions. */
+const lookAgainMs = 30_000
 /** Questions under way at once. */
 const questionsMax = 8
 
 export class StartUpChecks {
   readonly #options: StartUpChecksOptions
+  readonly #questions: readonly Question[]
+  readonly #answers = new Map<Question, Lack | undefined>()
   readonly #changed = new Waiters()
+  readonly #onChange: (() => void)[] = []
   #lacks: readonly Lack[] | undefined
 
   constructor(options: StartUpChecksOptions) {
     this.#options = options
+    this.#questions = [
+      ...options.kinds.map(
+        (wanted): Question =>
+          () =>
+            this.#lookForKind(wanted),
+      ),
+      ...options.permissions.map(
+        (permission): Question =>
+          rules =>
+            this.#askForPermission(permission, rules),
+      ),
+    ]
   }
 
   /** Why no pass of this part can begin. Empty when everything that it needs is there. */
   reasons(part: string): string[] {
     if (this.#lacks === undefined) return ['it was not checked yet what is there in the cluster']
-    const isOfPart = ({ of, isNeeded }: Lack) => isNeeded && (of === part || of === undefined)
-    return this.#lacks.filter(isOfPart).map(({ reason }) => reason)
+    return this.#missing(part).map(({ reason }) => reason)
   }
 
-  /** Those of the reasons that are faults. */
-  faults(part: string): string[] {
-    const reasons = this.reasons(part)
-    const harmless = new Set((this.#lacks ?? []).filter(({ isFault }) => !isFault).map(({ reason }) => reason))
-    return reasons.filter(reason => !harmless.has(reason))
-  }
-
-  /** Resolves when everything that one of these parts needs is there; rejects when the signal is aborted before. */
-  async passed(parts: readonly string[], signal: AbortSignal, waitFor?: WaitFor): Promise<void> {
-    while (parts.every(part => this.reasons(part).length > 0)) {
-      const reasons = parts.flatMap(part => this.reasons(part))
-      const faults = parts.flatMap(part => this.faults(part))
-      if (this.#lacks !== undefined) waitFor?.(reasons, faults)
-      await this.#changed.until(false, signal)
+  /** What this part waits for, now and for as long as it is asked about. */
+  admissionOf(part: string): Admission {
+    return {
+      missing: () => (this.#lacks === undefined ? undefined : this.#missing(part)),
+      onChange: changed => this.#onChange.push(changed),
     }
+  }
+
+  /** Resolves when everything that this part needs is there; rejects when the signal is aborted before. */
+  async passed(part: string, signal: AbortSignal): Promise<void> {
+    while (this.reasons(part).length > 0) await this.#changed.until(false, signal)
   }
 
   /** Resolves when one of these parts can work, or none has a fault; rejects when the signal is aborted before. */
   async oneOrNoFault(parts: readonly string[], signal: AbortSignal): Promise<void> {
     const noneCanWork = () => parts.every(part => this.reasons(part).length > 0)
-    const isOneAtFault = () => parts.some(part => this.faults(part).length > 0)
+    const isOneAtFault = () =>
+      this.#lacks === undefined || parts.some(part => this.#missing(part).some(({ isFault }) => isFault))
     while (noneCanWork() && isOneAtFault()) await this.#changed.until(false, signal)
   }
 
   /** Looks again and again until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options
+    const { client, clock } = this.#options
     let open: readonly Question[] = []
+    let wholeAtMs = 0
     while (!signal.aborted) {
-      const { lacks, open: left } = await ask(open.length === 0 ? await this.#everything() : open)
+      const isWhole = open.length === 0 || clock.monotonicMs() - wholeAtMs >= lookAgainMs
+      if (isWhole) wholeAtMs = clock.monotonicMs()
+      const rules = isWhole ? await rulesEverywhere(client) : []
+      const asked = isWhole ? this.#questions : open
+      const { answers, failure } = await ask(asked, rules)
       if (signal.aborted) return
-      this.#note(lacks)
-      open = left
-      await pause(clock, left.length === 0 ? lookAgainMs : askAgainMs, signal)
+      for (const [question, lack] of answers) this.#answers.set(question, lack)
+      open = asked.filter(question => !answers.has(question) || answers.get(question) !== undefined)
+      this.#note(this.#known(failure))
+      await pause(clock, open.length === 0 ? lookAgainMs : askAgainMs, signal)
     }
   }
 
-  /** Without what is known to be allowed by one answer for all. */
-  async #everything(): Promise<Question[]> {
-    const { client, kinds, permissions } = this.#options
-    const rules = await rulesEverywhere(client)
-    return [
-      ...kinds.map(wanted => () => this.#lookForKind(wanted)),
-      ...permissions
-        .filter(permission => !allows(rules, permission))
-        .map(permission => () => this.#askForPermission(permission)),
-    ]
+  #missing(part: string): Lack[] {
+    return (this.#lacks ?? []).filter(({ of, isNeeded }) => isNeeded && (of === part || of === undefined))
+  }
+
+  /** Until every question was answered once, it is not known what else is missing. */
+  #known(failure: { readonly error: unknown } | undefined): Lack[] {
+    const known = this.#questions.flatMap(question => this.#answers.get(question) ?? [])
+    const isWhole = this.#questions.every(question => this.#answers.has(question))
+    return isWhole || failure === undefined ? known : [toUnanswered(failure.error), ...known]
   }
 
   async #lookForKind({ of, kind, isNeeded, comesWith, definition }: WantedKind): Promise<Lack | undefined> {
@@ -140,7 +160,8 @@ export class StartUpChecks {
     }
   }
 
-  async #askForPermission(permission: SinglePermission): Promise<Lack | undefined> {
+  async #askForPermission(permission: SinglePermission, rules: readonly PolicyRule[]): Promise<Lack | undefined> {
+    if (allows(rules, permission)) return undefined
     const { of, verb, group, resource, subresource, name, namespace, without, isNeeded } = permission
     const resourceAttributes = { verb, group, resource, subresource, name, namespace }
     const { status } = await this.#options.client.create(selfReviews, {
@@ -173,9 +194,6 @@ export class StartUpChecks {
 
   #note(lacks: readonly Lack[]): void {
     const { log } = this.#options
-    // What was complete is not incomplete because the server does not answer.
-    const isAnswered = lacks.every(({ key }) => key !== unansweredKey)
-    if (!isAnswered && this.#lacks?.length === 0) return
     const before = new Map((this.#lacks ?? []).map(lack => [lack.key, lack]))
     const now = new Set(lacks.map(({ key }) => key))
     for (const { key, sentence, fields, isNeeded, isFault } of lacks) {
@@ -185,11 +203,12 @@ export class StartUpChecks {
       else log.info(sentence, fields)
     }
     for (const [key, { fields }] of before) {
-      if (isAnswered && !now.has(key)) log.info('a missing kind or permission is now available', fields)
+      if (!now.has(key) && key !== unansweredKey) log.info('a missing kind or permission is now available', fields)
     }
     const wasLacking = this.#lacks === undefined || this.#lacks.some(({ isNeeded }) => isNeeded)
     this.#lacks = lacks
     this.#changed.resolve()
+    for (const changed of this.#onChange) changed()
     if (wasLacking && !lacks.some(({ isNeeded }) => isNeeded))
       log.info('every kind and permission that is needed is there')
   }
@@ -228,19 +247,22 @@ function toUnanswered(error: unknown): Lack {
   }
 }
 
-/** Answers with what is missing; undefined when it is there. */
-type Question = () => Promise<Lack | undefined>
+/** Answers with what is missing; undefined when it is there. What the rules allow needs no question. */
+type Question = (rules: readonly PolicyRule[]) => Promise<Lack | undefined>
 
-/** `open` are the questions to ask again: those with a lack, and those without an answer. */
-async function ask(questions: readonly Question[]): Promise<{ lacks: Lack[]; open: readonly Question[] }> {
+interface Answers {
+  /** Of those that were answered. */
+  readonly answers: ReadonlyMap<Question, Lack | undefined>
+  readonly failure: { readonly error: unknown } | undefined
+}
+
+async function ask(questions: readonly Question[], rules: readonly PolicyRule[]): Promise<Answers> {
   const answers = new Map<Question, Lack | undefined>()
   const left = questions.values()
   const askInTurn = async () => {
-    for (const question of left) answers.set(question, await question())
+    for (const question of left) answers.set(question, await question(rules))
   }
   const ends = await Promise.allSettled(Array.from({ length: questionsMax }, askInTurn))
   const failed = ends.find(end => end.status === 'rejected')
-  const open = questions.filter(question => !answers.has(question) || answers.get(question) !== undefined)
-  const lacks = failed ? [toUnanswered(failed.reason)] : open.flatMap(question => answers.get(question) ?? [])
-  return { lacks, open }
+  return { answers, failure: failed && { error: failed.reason } }
 }

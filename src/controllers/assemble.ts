@@ -10,7 +10,7 @@ import { createRecorder, type Recorder } from '../kube/events.ts'
 import { measureEvents } from '../kube/metrics.ts'
 import type { Kind, KubeObject } from '../kube/object.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Domain, WaitFor } from '../runtime/domain.ts'
+import type { Admission, Domain } from '../runtime/domain.ts'
 import { Manager, type ManagerState } from '../runtime/manager.ts'
 import type { Random } from '../runtime/random.ts'
 import type { CancelReason } from '../runtime/retry-policy.ts'
@@ -49,7 +49,7 @@ export interface AssembleOptions {
   /** What the passes of every desk wait for, besides complete caches: to be the leader. */
   readonly admitted?: (signal: AbortSignal) => Promise<void>
   /** What the passes of one component wait for: its kinds and permissions. */
-  readonly checked?: (component: string, signal: AbortSignal, waitFor: WaitFor) => Promise<void>
+  readonly admissionOf?: (component: string) => Admission
   /** Objects of the caches cannot be changed: for tests and the demo. */
   readonly isFrozen?: boolean
 }
@@ -78,11 +78,8 @@ export function assemble(options: AssembleOptions): Assembled {
     return recorder
   }
   const domainOf = ({ name }: Component, needs: readonly Domain[]): Domain => {
-    const { checked } = options
-    return manager.domain(name, {
-      needs,
-      ...(checked && { admitted: (signal, waitFor) => checked(name, signal, waitFor) }),
-    })
+    const admission = options.admissionOf?.(name)
+    return manager.domain(name, { needs, ...(admission && { admission }) })
   }
 
   const ofOffice = domainOf(officeComponent, [])

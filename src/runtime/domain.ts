@@ -7,7 +7,7 @@
 //                     v                                        v   |
 //                  waiting ------------------------------> waiting-'
 
-import { describeError, type Log } from '../telemetry/log.ts'
+import type { Log } from '../telemetry/log.ts'
 import type { Reconciler, RunningReconciler } from './reconciler.ts'
 import type { CancelReason } from './retry-policy.ts'
 
@@ -37,15 +37,24 @@ export type DomainState = 'new' | 'starting' | 'waiting' | 'working' | 'stopping
 export interface DomainOptions {
   /** Domains that must work for this one to work. */
   readonly needs?: readonly Domain[]
-  /**
-   * Resolves when the domain may begin: its permissions are there. While it waits and knows what for, it says so with
-   * `waitFor`; until then the domain counts as starting, and `Manager.start` waits for it.
-   */
-  readonly admitted?: (signal: AbortSignal, waitFor: WaitFor) => Promise<void>
+  /** What it lacks besides complete caches. */
+  readonly admission?: Admission
 }
 
-/** `faults`: those of the reasons that are faults (see `Domain.faults`); by default all of them. */
-export type WaitFor = (reasons: readonly string[], faults?: readonly string[]) => void
+/** Whether the kinds and permissions of a domain are there. Both may come and go for as long as the domain lives. */
+export interface Admission {
+  /** What is missing now. While it is not known, undefined, the domain counts as starting, and `Manager.start` waits for it. */
+  missing(): readonly Missing[] | undefined
+  /** Calls `changed` whenever `missing` may answer something else than before. */
+  onChange(changed: () => void): void
+}
+
+export interface Missing {
+  /** In a sentence. */
+  readonly reason: string
+  /** See `Domain.faults`. */
+  readonly isFault: boolean
+}
 
 export interface Domain {
   readonly name: string
@@ -92,6 +101,8 @@ export interface DomainParts {
   follow(source: Source): FollowedSource
   run(reconciler: Reconciler): RunningReconciler
   begin(task: Task): void
+  /** Something that a domain waits for has changed. */
+  changed(): void
 }
 
 /** Something that is missing. While it is not known why, it may come at any moment: the domain is starting. */
@@ -109,17 +120,13 @@ export class ManagedDomain implements Domain {
   readonly #sources = new Map<FollowedSource, Required<SourceOptions>>()
   readonly #reconcilers: RunningReconciler[] = []
   readonly #tasks: Task[] = []
-  #isAdmitted: boolean
-  /** What `admitted` says it waits for. */
-  #awaited: readonly string[] = []
-  #awaitedFaults: readonly string[] = []
   #hasWorked = false
 
   constructor(name: string, options: DomainOptions, parts: DomainParts) {
     this.name = name
     this.#options = options
     this.#parts = parts
-    this.#isAdmitted = options.admitted === undefined
+    options.admission?.onChange(parts.changed)
   }
 
   addSource(source: Source, { isNeeded = true }: SourceOptions = {}): void {
@@ -151,27 +158,6 @@ export class ManagedDomain implements Domain {
   get backlog(): number {
     if (this.state !== 'working') return 0
     return this.#reconcilers.reduce((sum, { depth, running }) => sum + depth + running, 0)
-  }
-
-  /** Asks for its own admission; `changed` is called when more is known about it. */
-  async admit(signal: AbortSignal, changed: () => void): Promise<void> {
-    try {
-      await this.#options.admitted?.(signal, (reasons, faults = reasons) => {
-        this.#awaited = reasons
-        this.#awaitedFaults = faults
-        changed()
-      })
-      this.#isAdmitted = true
-    } catch (error) {
-      if (signal.aborted) return
-      this.#parts.log.error('the desk cannot find out whether it may work', {
-        desk: this.name,
-        error: describeError(error),
-      })
-      this.#awaited = [`${this.name} could not be admitted: ${describeError(error)}`]
-      this.#awaitedFaults = this.#awaited
-    }
-    changed()
   }
 
   /** Begins, pauses or continues passes. The domains it needs were updated before. */
@@ -207,17 +193,15 @@ export class ManagedDomain implements Domain {
       const isFault = need.faults().length > 0
       lacks.push({ reason: `${need.name} does not work`, isKnown: need.state === 'waiting', isFault })
     }
-    const awaited = this.#isAdmitted ? [] : this.#awaited
-    if (!this.#isAdmitted && awaited.length === 0) {
-      lacks.push({ reason: `${this.name} is not admitted yet`, isKnown: false, isFault: true })
+    const missing = this.#options.admission === undefined ? [] : this.#options.admission.missing()
+    if (missing === undefined) {
+      lacks.push({ reason: `it is not known yet what ${this.name} lacks`, isKnown: false, isFault: true })
     }
-    for (const reason of awaited) {
-      lacks.push({ reason, isKnown: true, isFault: this.#awaitedFaults.includes(reason) })
-    }
+    for (const { reason, isFault } of missing ?? []) lacks.push({ reason, isKnown: true, isFault })
     for (const [followed, { isNeeded }] of this.#sources) {
       const lack = lackOf(followed, isNeeded)
-      // The reason that `admitted` gives for the same kind has more detail.
-      if (lack !== undefined && !awaited.some(reason => reason.startsWith(lack.reason))) lacks.push(lack)
+      // The reason that the admission gives for the same kind has more detail.
+      if (lack !== undefined && missing?.some(({ reason }) => reason.startsWith(lack.reason)) !== true) lacks.push(lack)
     }
     return lacks
   }

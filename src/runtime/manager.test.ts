@@ -3,7 +3,7 @@ import { seededRandom } from '../../test/harness/seeded-random.ts'
 import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import type { Domain, DomainOptions, Source } from './domain.ts'
+import type { Admission, Domain, DomainOptions, Missing, Source } from './domain.ts'
 import { Manager, type ManagerOptions } from './manager.ts'
 import { defineReconciler, done } from './reconciler.ts'
 import { Cancelled } from './retry-policy.ts'
@@ -229,28 +229,59 @@ test('a source that two domains read is started and stopped once', async () => {
   expect(journal).toEqual(['claims starts', 'claims stops: shutdown'])
 })
 
+function anAdmission() {
+  let missing: readonly Missing[] | undefined
+  let tell = () => {}
+  const admission: Admission = {
+    missing: () => missing,
+    onChange: changed => {
+      tell = changed
+    },
+  }
+  /** From now on, until it is told again, these are missing. */
+  const lacks = (...now: Missing[]) => {
+    missing = now
+    tell()
+  }
+  return { admission, lacks }
+}
+
 test('a domain waits for its own admission, and says what for', async () => {
   const { manager } = aManager()
-  let admit = () => {}
-  let report: (reasons: readonly string[]) => void = () => {}
-  const vm = aDomain(manager, 'vm', {
-    admitted: (_, waitFor) => {
-      report = waitFor
-      return new Promise(resolve => {
-        admit = resolve
-      })
-    },
-  })
-  const broken = aDomain(manager, 'import', { admitted: () => Promise.reject(new Error('no answer')) })
+  const { admission, lacks } = anAdmission()
+  const vm = aDomain(manager, 'vm', { admission })
   void manager.start()
   expect(await isStarted(manager)).toBe(false)
-  report(['may not list virtualmachines'])
+  lacks({ reason: 'may not list virtualmachines', isFault: true })
   expect(await isStarted(manager)).toBe(true)
   expect([vm.domain.state, vm.domain.reasons(), vm.passes]).toEqual(['waiting', ['may not list virtualmachines'], []])
-  expect(broken.domain.reasons()).toEqual(['import could not be admitted: no answer'])
-  admit()
+  lacks()
   await settle()
   expect([vm.domain.state, vm.passes]).toEqual(['working', ['first']])
+  await manager.stop('shutdown')
+})
+
+test('a domain that loses a permission later waits until it is back, and the others go on', async () => {
+  const { manager, metrics, logged } = aManager()
+  const { admission, lacks } = anAdmission()
+  const office = manager.domain('office')
+  const vm = aDomain(manager, 'vm', { needs: [office], admission })
+  const capi = aDomain(manager, 'capi', { needs: [office] })
+  lacks()
+  await manager.start()
+  await settle()
+  lacks({ reason: 'may not patch ipamclaims/status', isFault: true })
+  vm.reconciler.mark('late')
+  capi.reconciler.mark('late')
+  await settle()
+  expect([vm.domain.state, vm.domain.faults()]).toEqual(['waiting', ['may not patch ipamclaims/status']])
+  expect([vm.passes, capi.passes]).toEqual([['first'], ['first', 'late']])
+  expect(metrics.text()).toContain('mooring_desk_state{desk="vm",state="waiting"} 1\n')
+  expect(logged().at(-1)).toBe('error the desk waits: vm')
+  lacks()
+  await settle()
+  expect(vm.passes).toEqual(['first', 'late'])
+  expect(logged().at(-1)).toBe('info the desk goes on: vm')
   await manager.stop('shutdown')
 })
 

@@ -80,6 +80,7 @@ export class Manager {
       follow: source => this.#follow(source),
       run: reconciler => this.#run(reconciler, name),
       begin: task => this.#tasks.push(this.#supervise(task)),
+      changed: () => this.#update(),
     })
     this.#domains.push(domain)
     return domain
@@ -93,9 +94,7 @@ export class Manager {
     this.#mustBeNew('a start')
     this.#state = 'starting'
     const { signal } = this.#abort
-    const changed = () => this.#update()
     for (const followed of this.#sources.values()) this.#begin(followed)
-    for (const domain of this.#domains) void domain.admit(signal, changed)
     this.#update()
     await this.#options.admitted?.(signal)
     signal.throwIfAborted()
