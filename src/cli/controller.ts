@@ -296,7 +296,7 @@ async function serveHealth(
   const flag = '--health-probe-bind-address'
   if (options.healthProbeBindAddress === nowhere) return undefined
   const address = parseBindAddress(flag, options.healthProbeBindAddress)
-  const pages = await servePages({ flag, address, find: ({ path }) => healthPage(path, readiness, domains) })
+  const pages = await servePages({ flag, address, find: request => healthPage(request, readiness, domains) })
   undo.push(() => pages.stop())
   return pages
 }

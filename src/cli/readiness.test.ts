@@ -3,7 +3,8 @@ import { healthPage, readinessOf } from './readiness.ts'
 
 /** A part of the controller with what it lacks: faults, and kinds that are not installed. */
 function aPart(name: string, { faults = [], absent = [] }: { faults?: string[]; absent?: string[] } = {}) {
-  return { name, reasons: () => [...faults, ...absent], faults: () => faults }
+  const state = faults.length + absent.length > 0 ? 'waiting' : 'working'
+  return { name, state, reasons: () => [...faults, ...absent], faults: () => faults } as const
 }
 
 const office = aPart('office')
@@ -57,10 +58,21 @@ describe('a process', () => {
 
 describe('the pages', () => {
   const parts = [office, aPart('capi'), aPart('vm', isAbsent)]
-  const page = (path: string) => healthPage(path, () => readinessOf(parts, []), parts)
+  const page = (path: string, query = '') =>
+    healthPage({ path, query: new URLSearchParams(query) }, () => readinessOf(parts, []), parts)
 
   test('of a process that is ready name the desks that wait', () => {
     expect(page('/readyz')).toEqual({ body: 'ok\ndesk vm waits: buoys is not installed\n' })
+  })
+
+  test('say of each desk how it stands, if they are asked to be verbose', () => {
+    const lines = [
+      'office is working',
+      'capi is working',
+      'vm is not installed',
+      'desk vm waits: buoys is not installed',
+    ]
+    expect(page('/readyz', 'verbose')).toEqual({ body: `ok\n${lines.join('\n')}\n` })
   })
 
   test('of one desk say whether it works', () => {

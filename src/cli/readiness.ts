@@ -1,11 +1,12 @@
 // Whether the process is ready, and which of its desks work: the answers of `/readyz`, and of `/readyz/<desk>` for one desk.
+// `/readyz?verbose` has a line for each of them, also for those that work, or stand by because another process leads.
 //
 // One desk that waits does not make the process unready: it would take the webhooks of all the others out of service. So a
 // process is ready when the office has what it needs, and one desk too. A desk whose kinds are not installed has no fault: the
 // product that brings them may come later, and pools are checked by their webhooks until then.
 
-import type { Domain } from '../runtime/domain.ts'
-import type { Page } from './listen.ts'
+import { type Domain, standingOf } from '../runtime/domain.ts'
+import type { Page, PageRequest } from './listen.ts'
 
 export interface Readiness {
   readonly isReady: boolean
@@ -33,9 +34,17 @@ export function readinessOf(
 
 const deskLines = (desk: Told): string[] => desk.reasons().map(reason => `desk ${desk.name} waits: ${reason}`)
 
-export function healthPage(path: string, readiness: () => Readiness, domains: readonly Told[]): Page | undefined {
+export function healthPage(
+  { path, query }: Pick<PageRequest, 'path' | 'query'>,
+  readiness: () => Readiness,
+  domains: readonly (Told & Pick<Domain, 'state'>)[],
+): Page | undefined {
   if (path === '/healthz' || path === '/livez') return { body: 'ok' }
-  if (path === '/readyz') return toPage(readiness())
+  if (path === '/readyz') {
+    const { isReady, lines } = readiness()
+    const states = query.has('verbose') ? domains.map(domain => `${domain.name} is ${standingOf(domain)}`) : []
+    return toPage({ isReady, lines: [...states, ...lines] })
+  }
   const domain = domains.find(({ name }) => path === `/readyz/${name}`)
   if (domain === undefined) return undefined
   const lines = domain.reasons()

@@ -325,9 +325,9 @@ function serveDashboard(
   domains: readonly Domain[],
   problems: () => string[],
 ): Promise<Pages> {
-  const find = ({ path }: PageRequest) => {
-    if (path === '/metrics') return { type: metricsContentType, body: metrics.text() }
-    return healthPage(path, () => readinessOf(domains, problems()), domains)
+  const find = (request: PageRequest) => {
+    if (request.path === '/metrics') return { type: metricsContentType, body: metrics.text() }
+    return healthPage(request, () => readinessOf(domains, problems()), domains)
   }
   return servePages({ flag: '--dashboard', address, find })
 }

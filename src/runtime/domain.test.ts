@@ -38,6 +38,35 @@ test('a kind that cannot be read is a fault', async () => {
   })
 })
 
+test('a desk that lacks nothing stands by until this process leads, and one that has not listed its kinds does not', async () => {
+  let lead = () => {}
+  const metrics = createMetrics()
+  const manager = new Manager({
+    ...{ clock: new VirtualClock(), random: seededRandom(1), log: silentLog, metrics },
+    admitted: () =>
+      new Promise<void>(resolve => {
+        lead = resolve
+      }),
+  })
+  manager.domain('idle')
+  manager
+    .domain('late')
+    .addSource({ ...aKind('', true), problem: () => undefined, synced: () => new Promise(() => {}) })
+  const started = manager.start()
+  await settle()
+  const states = () =>
+    [...metrics.text().matchAll(/^mooring_desk_state\{desk="(\w+)",state="([\w ]+)"\} 1$/gm)].map(
+      ([, desk, state]) => `${desk} ${state}`,
+    )
+  expect(states()).toEqual(['idle standing by', 'late starting'])
+  lead()
+  await settle()
+  expect(states()).toEqual(['idle working', 'late starting'])
+  const refused = expect(started).rejects.toThrow()
+  await manager.stop('shutdown')
+  await refused
+})
+
 test('a kind that is not installed is a reason to wait, and no fault', async () => {
   expect(await started(aKind('buoys is not installed', false))).toEqual({
     reasons: ['buoys is not installed'],

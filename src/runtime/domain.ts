@@ -105,6 +105,18 @@ export interface DomainParts {
   changed(): void
 }
 
+/** What it is to people and to metrics. One that waits for nothing but kinds that are not installed has no fault. */
+export function standingOf(domain: Pick<Domain, 'state' | 'reasons' | 'faults'>): Standing {
+  const { state } = domain
+  if (state === 'waiting') return domain.faults().length === 0 ? 'not installed' : 'waiting'
+  if (state === 'working') return 'working'
+  return state === 'starting' && domain.reasons().length === 0 ? 'standing by' : 'starting'
+}
+
+/** It works; lacks something; lacks nothing but kinds; is yet to know what it lacks; lacks nothing, and is not the leader. */
+export const standings = ['working', 'waiting', 'not installed', 'starting', 'standing by'] as const
+export type Standing = (typeof standings)[number]
+
 /** Something that is missing. While it is not known why, it may come at any moment: the domain is starting. */
 interface Lack {
   readonly reason: string

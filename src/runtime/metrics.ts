@@ -2,7 +2,7 @@
 // just now, and which desks work, is read when the metrics are scraped.
 
 import { type Metrics, type Sample, secondsBounds } from '../telemetry/metrics.ts'
-import type { DomainState } from './domain.ts'
+import { type Domain, standingOf, standings } from './domain.ts'
 
 const outcomes = ['done', 'requeue', 'requeue_after', 'conflict', 'failed', 'cancelled'] as const
 
@@ -37,18 +37,7 @@ export interface Measured {
 }
 
 /** What is asked about a domain. */
-export interface MeasuredDomain {
-  readonly name: string
-  readonly state: DomainState
-  faults(): readonly string[]
-}
-
-/** A desk that waits for nothing but a kind that is not installed has no fault, and no alert is about it. */
-const deskStates = ['working', 'waiting', 'not installed'] as const
-
-function deskStateOf(domain: MeasuredDomain): string {
-  return domain.state === 'waiting' && domain.faults().length === 0 ? 'not installed' : domain.state
-}
+export type MeasuredDomain = Pick<Domain, 'name' | 'state' | 'reasons' | 'faults'>
 
 export function measureRuntime(
   metrics: Metrics,
@@ -87,12 +76,13 @@ export function measureRuntime(
     'How long the key that has been ready for longest has waited.',
     queue => queue.oldestMs() / 1000,
   )
-  const about = '1 for the state of a desk: it works, waits for what it lacks, or its kinds are not installed.'
+  const about =
+    '1 for the state of a desk: it works, waits for what it lacks, its kinds are not installed, it starts, or it stands by for the leader.'
   metrics.gauge('mooring_desk_state', about, () => ({
     labels: ['desk', 'state'],
     samples: domains.flatMap(domain => {
-      const state = deskStateOf(domain)
-      return deskStates.map((one): Sample => [[domain.name, one], Number(one === state)])
+      const state = standingOf(domain)
+      return standings.map((one): Sample => [[domain.name, one], Number(one === state)])
     }),
   }))
   return {
