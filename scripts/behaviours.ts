@@ -32,6 +32,7 @@ const chapters: readonly (readonly [file: string, title: string])[] = [
   ['moved', 'What goes elsewhere'],
   ['restarts', 'Crashes, restarts, late events'],
   ['floods', 'Floods'],
+  ['unread-kinds', 'Kinds that cannot be read'],
   ['vms', 'Virtual machines'],
   ['vm-pods', 'Pods of virtual machines'],
   ['node', 'Pods and machines on networks of every CNI'],

@@ -82,7 +82,13 @@ function toRoutes(options: WebhookServerOptions): ReadonlyMap<string, Route> {
       routes.set(path, {
         bytesMax: webhookBytesMax,
         answer: timed(name, body =>
-          answerAdmissionReview(body, { webhook, facts: () => set.facts(), isCallerProven, clock, onError }),
+          answerAdmissionReview(body, {
+            webhook,
+            facts: () => set.facts(webhook.kind),
+            isCallerProven,
+            clock,
+            onError,
+          }),
         ),
       })
     }

@@ -64,8 +64,8 @@ export interface WebhookRequest {
 export interface WebhookSet<F = unknown> {
   readonly name: string
   readonly webhooks: readonly Webhook<F>[]
-  /** Undefined while the caches are not filled. */
-  facts(): F | undefined
+  /** For a request about an object of this kind. Undefined while the caches that it takes are not filled. */
+  facts(kind: VersionedKind): F | undefined
 }
 
 /**

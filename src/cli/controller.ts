@@ -118,7 +118,8 @@ export async function controller(
       const problem = webhooks.certificate?.problem
       // A replica that can never lead would let a rollout pass in which no replica works.
       const problems = [...(problem === undefined ? [] : [problem]), ...checks.reasons('election')]
-      return readinessOf(assembled.domains, problems, registration?.problems())
+      const notes = [...assembled.problems(), ...checks.notes(['office', 'election', ...on])]
+      return readinessOf(assembled.domains, problems, [...notes, ...(registration?.problems() ?? [])])
     }
     const health = await serveHealth(parts, readiness, assembled.domains)
 

@@ -153,6 +153,17 @@ describe('checks at the start', () => {
     expect(lines).toContainEqual(
       expect.objectContaining({ level: 'error', verb: 'create', without: 'nothing is told' }),
     )
+    expect(checks.notes(['office', 'toy'])).toEqual([
+      'office may not create events.mooring.dev: without it, nothing is told',
+    ])
+  })
+
+  test('note a permission of a desk that is off, and none that a desk waits for', async () => {
+    const { checks, allowed } = aCluster()
+    allowed.delete('get widgets')
+    await settle()
+    expect(checks.notes(['office', 'toy'])).toEqual([])
+    expect(checks.notes(['office'])).toEqual(['toy may not get widgets.example.org: without it, no widget is seen'])
   })
 
   test('hold up one part of the controller, and no other', async () => {

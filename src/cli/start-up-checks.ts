@@ -85,6 +85,14 @@ export class StartUpChecks {
     return this.#missing(part).map(({ reason }) => reason)
   }
 
+  /** Permissions that are missing and hold up none of these parts: something does not work without them all the same. */
+  notes(parts: readonly string[]): string[] {
+    const lacks = (this.#lacks ?? []).filter(({ key }) => key.startsWith('permission '))
+    return lacks.flatMap(({ of, isNeeded, reason }) =>
+      isNeeded && parts.includes(of ?? '') ? [] : [`${of} ${reason}`],
+    )
+  }
+
   /** What this part waits for, now and for as long as it is asked about. */
   admissionOf(part: string): Admission {
     return {

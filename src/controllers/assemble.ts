@@ -61,6 +61,8 @@ export interface Assembled {
   /** The webhooks of the office and of the desks that are on. */
   readonly webhookSets: readonly WebhookSet[]
   cacheOf(kind: Kind): Cache<KubeObject> | undefined
+  /** What is wrong, in sentences, and holds up no component as a whole. */
+  problems(): string[]
   /** Resolves when every component works, or is known to wait for something. */
   start(): Promise<void>
   stop(reason: CancelReason): Promise<void>
@@ -100,7 +102,7 @@ export function assemble(options: AssembleOptions): Assembled {
     isFrozen,
   })
   const webhookSets: WebhookSet[] = [
-    { name: officeComponent.name, webhooks: officeComponent.webhooks, facts: () => poolFacts(office) },
+    { name: officeComponent.name, webhooks: officeComponent.webhooks, facts: kind => poolFacts(office, kind) },
   ]
   for (const desk of options.desks) {
     const inView = desk.see(office)
@@ -115,6 +117,7 @@ export function assemble(options: AssembleOptions): Assembled {
     domains: manager.domains,
     webhookSets,
     cacheOf: kind => office.cacheOf(kind),
+    problems: () => office.problems(),
     start: () => manager.start(),
     async stop(reason) {
       await manager.stop(reason)

@@ -1,7 +1,7 @@
 // Which address a claim gets. Pure: the same pool, index and wish give the same answer, and an answer takes nothing; the
 // Hold that is then created does. In this order:
 //
-//   whether the claim may have anything      permit.ts
+//   whether the claim may have anything      permit.ts; nothing, while it is not known what is in use
 //   the address kept for it, or asked for    that one or none: something else would not be what was asked for
 //   what it left in quarantine               so that a claim, or its owner, finds its own address again
 //   the pool's strategy
@@ -18,7 +18,7 @@ import { hasValue } from '../ip/range-set.ts'
 import { wideNumber } from './blocks.ts'
 import { type Applicant, whyNotPermitted, whyTooMuchRests } from './permit.ts'
 import { type PoolSet, poolSetOf, whyNotOffered } from './pool-set.ts'
-import { blockText, poolText, type Refusal, refuse } from './refusal.ts'
+import { blockText, kindNotRead, poolText, type Refusal, refuse } from './refusal.ts'
 import type { Block, SpaceIndex } from './space-index.ts'
 import { parseWish } from './wish.ts'
 
@@ -54,7 +54,7 @@ export function keysOfKept(
 export type Choice = ({ readonly kind: 'take' | 'retake' } & Block) | Refusal
 
 export function choose(pool: Pool, index: SpaceIndex, wish: Wish): Choice {
-  const refusal = whyNotPermitted(pool, index, wish)
+  const refusal = whyNotPermitted(pool, index, wish) ?? whyNotKnown(pool, index)
   if (refusal !== undefined) return refusal
   const named = namedAddress(pool, wish)
   if (named?.kind === 'refused') return named
@@ -63,6 +63,12 @@ export function choose(pool: Pool, index: SpaceIndex, wish: Wish): Choice {
       ? takeNamed(pool, index, wish, named)
       : (retakeOwn(pool, index, wish) ?? byStrategy(pool, index, wish))
   return choice.kind === 'take' ? (whyTooMuchRests(pool, index, wish) ?? choice) : choice
+}
+
+/** I5: while a kind cannot be read that may show what is in use, nothing is known to be free. */
+export function whyNotKnown({ identity }: Pool, index: SpaceIndex): Refusal | undefined {
+  const kind = index.unread()
+  return kind === undefined ? undefined : kindNotRead(identity, kind)
 }
 
 /** The address that must be it: kept for this claim by the pool's admin, or asked for by the claim's author. */

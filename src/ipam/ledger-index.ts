@@ -8,17 +8,25 @@ export type LedgerHold = IndexedHold & { readonly space: string }
 /** An empty space still remembers what was released when: so many of them are kept, those that became empty last. */
 const emptySpacesMax = 1_000
 
+/** A kind that cannot be read, and may show that something of the space is in use. */
+export type Unread = (space: string) => string | undefined
+
 export class LedgerIndex {
+  readonly #unread: Unread
   readonly #spaces = new Map<string, SpaceIndex>()
   /** In the order in which they became empty. */
   readonly #empty = new Set<string>()
+
+  constructor(unread: Unread = () => undefined) {
+    this.#unread = unread
+  }
 
   /**
    * The index of a space; of a space in which nothing is held, an empty one. Good until the next hold is put or removed:
    * a space that becomes empty may get another index afterwards.
    */
   spaceOf(space: string): SpaceIndex {
-    return this.#spaces.get(space) ?? new SpaceIndex()
+    return this.#spaces.get(space) ?? new SpaceIndex(() => this.#unread(space))
   }
 
   put(hold: LedgerHold): void {

@@ -19,6 +19,7 @@ export type RefusalReason =
   | 'NamespaceNotAllowed'
   | 'SpaceNotOffered'
   | 'SpaceUndecided'
+  | 'KindNotRead'
   | 'QuotaReached'
   | 'RestQuotaReached'
   | 'PoolExhausted'
@@ -91,3 +92,12 @@ export const spaceUndecided = (pool: Identity): Refusal =>
     'SpaceUndecided',
     `the space of ${poolText(pool)} is being decided: the claim is served as soon as the status of the pool says which it is`,
   )
+
+/** A kind that tells of the pool, or of what is in use in its space. */
+export function kindNotRead(pool: Identity, kind: string): Refusal {
+  const why = `${poolText(pool)} gives out nothing new while the controller cannot read ${kind}`
+  return refuse(
+    'KindNotRead',
+    `${why}: an administrator lets it list and watch them, or finds in its /readyz what is in the way`,
+  )
+}

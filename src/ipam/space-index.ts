@@ -51,6 +51,8 @@ export interface Occupancy {
 }
 
 export class SpaceIndex {
+  /** A kind that cannot be read, and may show that something of the space is in use. */
+  readonly unread: () => string | undefined
   /** One per family and length of prefix; nearly every space has one in all. */
   #planes: readonly Plane[] = []
   readonly #tallies = new Tallies()
@@ -61,6 +63,10 @@ export class SpaceIndex {
   readonly #leftBy = new Map<string, Set<string>>()
   /** Pool and namespace to what its claims left in quarantine, by `blockKey`. */
   readonly #leftByNamespace = new Map<string, Set<string>>()
+
+  constructor(unread: () => string | undefined = () => undefined) {
+    this.unread = unread
+  }
 
   /** How many holds there are, in either state. */
   get size(): number {

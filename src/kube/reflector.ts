@@ -108,6 +108,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** Streams in a row that ended before they showed anything. */
   #quickEnds = 0
   #missingSinceMs: number | undefined
+  #hasListed = false
   #olderSinceMs: number | undefined
   /** Since the server last accepted a list or a watch. */
   #failing: { readonly sinceMs: number; readonly error: unknown } | undefined
@@ -134,6 +135,11 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   /** False while the server does not know the kind: an empty cache then says nothing about what was. */
   get isInstalled(): boolean {
     return this.#missingSinceMs === undefined
+  }
+
+  /** Whether the cache shows what the server had at some time since the kind was installed. */
+  get hasListed(): boolean {
+    return this.#hasListed
   }
 
   /** Why the cache cannot be relied on now. A refusal is certain at once, anything else may be over in a moment. */
@@ -196,6 +202,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
         return 'list'
       }
       cache.replace(items, version)
+      this.#hasListed = true
       this.#failures = 0
       this.#failing = undefined
       this.#options.metrics?.listed(this.name, clock.monotonicMs() - startMs)
@@ -246,7 +253,10 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     if (cache.size > 0 && clock.monotonicMs() - this.#missingSinceMs >= this.#timing.goneAfterMs) {
       cache.clear()
     }
-    if (cache.size === 0) cache.markSynced()
+    if (cache.size === 0) {
+      this.#hasListed = false
+      cache.markSynced()
+    }
     await pause(clock, this.#timing.recheckMs * (0.75 + random() / 2), this.#abort.signal)
   }
 

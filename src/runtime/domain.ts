@@ -81,12 +81,13 @@ export interface Domain {
 
 export interface SourceOptions {
   /**
-   * True, the default: the domain waits while the source has a problem. `at first`: it waits until the source has
-   * synced, and what is known then stays good enough. False: it works without the source once that has synced or has a
-   * problem.
+   * True, the default: the domain waits while the source has a problem. `where installed`: that the server does not have the
+   * kind is no problem. False: it works without the source once that has synced or has a problem.
    */
-  readonly isNeeded?: boolean | 'at first'
+  readonly isNeeded?: Need
 }
+
+export type Need = boolean | 'where installed'
 
 /** A source as every domain sees it that reads it. */
 export interface FollowedSource {
@@ -219,13 +220,14 @@ export class ManagedDomain implements Domain {
   }
 }
 
-function lackOf({ source, hasSynced }: FollowedSource, isNeeded: boolean | 'at first'): Lack | undefined {
+function lackOf({ source, hasSynced }: FollowedSource, isNeeded: Need): Lack | undefined {
   const problem = source.problem?.()
   if (problem === undefined) {
     return hasSynced ? undefined : { reason: `${source.name} is not listed yet`, isKnown: false, isFault: true }
   }
-  const isMissed = isNeeded === 'at first' ? !hasSynced : isNeeded
-  return isMissed ? { reason: problem, isKnown: true, isFault: source.isInstalled !== false } : undefined
+  const isInstalled = source.isInstalled !== false
+  const isMissed = isNeeded === 'where installed' ? isInstalled : isNeeded
+  return isMissed ? { reason: problem, isKnown: true, isFault: isInstalled } : undefined
 }
 
 function stateOf(lacks: readonly Lack[], isAdmitted: boolean): DomainState {

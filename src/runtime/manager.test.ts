@@ -3,7 +3,7 @@ import { seededRandom } from '../../test/harness/seeded-random.ts'
 import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import type { Admission, Domain, DomainOptions, Missing, Source } from './domain.ts'
+import type { Admission, Domain, DomainOptions, Missing, Need, Source } from './domain.ts'
 import { Manager, type ManagerOptions } from './manager.ts'
 import { defineReconciler, done } from './reconciler.ts'
 import { Cancelled } from './retry-policy.ts'
@@ -20,6 +20,7 @@ function aManager(options: Partial<ManagerOptions> = {}) {
 function aSource(name: string, journal: string[] = []) {
   let sync = () => {}
   let problem: string | undefined
+  let isInstalled = true
   const changed: (() => void)[] = []
   const synced = new Promise<void>(resolve => {
     sync = resolve
@@ -33,6 +34,9 @@ function aSource(name: string, journal: string[] = []) {
         new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
       ]),
     problem: () => problem,
+    get isInstalled() {
+      return isInstalled
+    },
     onProblemChange: call => void changed.push(call),
     stop: async reason => void journal.push(`${name} stops: ${reason}`),
   }
@@ -40,8 +44,9 @@ function aSource(name: string, journal: string[] = []) {
     source,
     sync,
     /** From now on, until it is set again, it has a problem. */
-    suffer(from: string | undefined) {
+    suffer(from: string | undefined, { isAbsent = false } = {}) {
       problem = from
+      isInstalled = !isAbsent
       for (const call of changed) call()
     },
   }
@@ -191,9 +196,9 @@ test('a domain works only while those it needs work', async () => {
   await manager.stop('shutdown')
 })
 
-test.each<[boolean | 'at first', string[]]>([
+test.each<[Need, string[]]>([
   [true, ['starting', 'waiting', 'working', 'waiting']],
-  ['at first', ['starting', 'waiting', 'working', 'working']],
+  ['where installed', ['starting', 'working', 'working', 'waiting']],
   [false, ['starting', 'working', 'working', 'working']],
 ])('a source whose isNeeded is %s lets the domain work accordingly', async (isNeeded, states) => {
   const { manager } = aManager()
@@ -207,7 +212,7 @@ test.each<[boolean | 'at first', string[]]>([
   }
   void manager.start()
   await look()
-  clusters.suffer('clusters is not installed')
+  clusters.suffer('clusters is not installed', { isAbsent: true })
   await look()
   clusters.suffer(undefined)
   clusters.sync()

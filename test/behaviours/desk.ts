@@ -171,7 +171,7 @@ export function aDesk(
     metrics: () => metrics.text(),
     watchDelayMs: 0,
     // Of the life that the desk has when it is asked.
-    webhookSets: () => webhookSets.map((set, at) => ({ ...set, facts: () => webhookSets[at]?.facts() })),
+    webhookSets: () => webhookSets.map((set, at) => ({ ...set, facts: kind => webhookSets[at]?.facts(kind) })),
     async start() {
       const cut = new AbortController()
       isMoment = () => false

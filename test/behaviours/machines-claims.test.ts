@@ -329,7 +329,7 @@ describe('A Machine whose virtual machine runs', () => {
     await world.patch(machine, {
       spec: { providerSpec: { value: { network: { devices: [aDevice(pool), aDevice(pool)] } } } },
     })
-    await waitsWith(world, machine, /-claim-1-0 \(it was deleted, and which address it had is not known/)
+    await waitsWith(world, machine, /-claim-1-0 \(it does not exist, and which address it had is not known/)
     expect(await world.get(claimOf(machine, 1))).toBeUndefined()
   })
 })

@@ -68,7 +68,7 @@ export async function askWebhooks(client: Client, home: string, sets: readonly W
     sets: sets.map((set, at) => ({
       ...set,
       webhooks: set.webhooks.map(counted),
-      facts: () => asked?.sets[at]?.facts(),
+      facts: kind => asked?.sets[at]?.facts(kind),
     })),
     conversions: poolConversions,
     clock: realClock,

@@ -35,7 +35,8 @@ async function install(name: string, on: readonly string[], missing = ''): Promi
   const fewer = roles.map(role => (role.rules === undefined ? role : { ...role, rules: rulesOf(role).filter(isLeft) }))
   await ground.apply(aNamespace(options.namespace), ...fewer)
   const kubeconfig = await ground.kubeconfigOf(options.namespace, `${name}-controller`)
-  return { kubeconfig, rules: roles.flatMap(rulesOf), grant: () => ground.apply(...roles) }
+  const [grant, take] = [() => ground.apply(...roles), () => ground.apply(...fewer)]
+  return { kubeconfig, rules: roles.flatMap(rulesOf), grant, take }
 }
 
 interface Installed {
@@ -43,6 +44,8 @@ interface Installed {
   readonly rules: readonly Rule[]
   /** All rules, from now on. */
   readonly grant: () => Promise<void>
+  /** Without those about the resource again. */
+  readonly take: () => Promise<void>
 }
 
 interface Rule {
@@ -91,7 +94,7 @@ const untilServed = (write: () => Promise<void>) =>
 
 describe('with two desks, of which one lacks a permission', () => {
   test('the process is ready and names it, the other desk works, and it begins when it has the permission', async () => {
-    const { kubeconfig, grant } = await install('pair', ['capi', 'toy'], 'berths/status')
+    const { kubeconfig, grant, take } = await install('pair', ['capi', 'toy'], 'berths/status')
     const replica = await start(kubeconfig, ['capi', 'toy'])
     const reason =
       'may not patch berths.toy.example.org/status: without it, a berth does not say what it has, or why it waits'
@@ -114,6 +117,18 @@ describe('with two desks, of which one lacks a permission', () => {
     await until('the berth is served', () => isServed(berth))
     expect(await replica.readyz()).toEqual({ code: 200, text: 'ok' })
     expect(await statesOf(replica)).toEqual(['office working', 'capi working', 'toy working'])
+
+    // Everything is looked at again by a clock: the server in this process has been asked the same above, at the start.
+    if (!ground.isReal) return
+    await take()
+    await until('the desk waits again', async () => (await statesOf(replica)).includes('toy waiting'))
+    expect(await replica.readyz()).toEqual({ code: 200, text: `ok\ndesk toy waits: ${reason}\n` })
+    await replica.said({ level: 'error', msg: 'the desk waits', desk: 'toy' })
+    const later = aClaim(home, 'later', pool)
+    await ground.apply(later)
+    expect(await addressOf(ground.admin, later)).toBe('10.11.0.2')
+    await grant()
+    await until('the desk goes on', async () => (await statesOf(replica)).includes('toy working'))
     // While a desk is there to let it go.
     await ground.remove(berth)
     await until(

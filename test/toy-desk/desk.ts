@@ -45,7 +45,8 @@ export const toy: Desk = {
 function seeToy(office: Office): DeskInView {
   const caches = createCaches(office.isFrozen, office.views)
   followShown(caches, office.ledger, office.sources)
-  const seen = [office.see(berths, caches.berths), office.see(networks, caches.networks)]
+  const where = 'networks'
+  const seen = [office.see(berths, caches.berths, { where }), office.see(networks, caches.networks, { where })]
   return {
     facts: () => toyFacts(office, caches),
     open: domain => openToy(office, domain, caches, seen),

@@ -6,7 +6,7 @@ import { rulesOf } from '../../scripts/config/rules.ts'
 import { permissionSets } from '../../src/cli/permissions.ts'
 import type { KubeObject } from '../../src/kube/object.ts'
 import type { WireRequest } from '../../src/kube/wire.ts'
-import { aClaim, anAddressFor, aPrefixPool } from '../behaviours/builders.ts'
+import { aClaim, anAddressFor, aPool, aPrefixPool } from '../behaviours/builders.ts'
 import { claims, reports } from '../behaviours/kinds.ts'
 import {
   aServedClaim,
@@ -403,13 +403,14 @@ describe('The toy desk', () => {
     expect((await isServed(world, later)).addresses[0]).toBe('10.9.0.4')
   })
 
-  test('that may not be seen at all holds up no other desk', async () => {
+  test('that may not be seen at all holds up no claim that shares no space with it', async () => {
     const world = await aWorld({ desks })
     await world.desk.stop()
     world.desk.forbid(({ path }) => path.includes('/toy.example.org/'))
     await world.desk.start()
+    await aServedClaim(world, aClaim().on(await world.create(aPool().withAddresses('10.9.1.2'))), '10.9.1.2')
     const pool = await world.create(aPoolIn(aNetwork(), { addresses: ['10.9.0.2-10.9.0.5'] }))
-    await aServedClaim(world, aClaim().on(pool), '10.9.0.2')
+    await staysUnserved(world, await world.create(aClaim().on(pool)))
   })
 })
 

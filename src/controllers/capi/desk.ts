@@ -59,7 +59,8 @@ function seeCapi(office: Office): DeskInView {
   const caches = createCaches(office.isFrozen, office.views)
   followShown({ ...caches, sources: office.sources }, office.ledger)
   followSubnets(caches, office.gateways)
-  const seen = [office.see(claims, caches.claims), office.see(reports, caches.reports)]
+  const ofPools = { where: 'pools' } as const
+  const seen = [office.see(claims, caches.claims, ofPools), office.see(reports, caches.reports, ofPools)]
   return {
     facts: () => capiFacts(caches),
     open: domain => openCapi(office, domain, caches, seen),

@@ -3,6 +3,7 @@
 import { describe, expect, test } from 'vitest'
 import { orThrow } from '../../../test/harness/or-throw.ts'
 import { admissionReview, ask } from '../../../test/harness/webhooks.ts'
+import { addressPoolKind } from '../../api/address-pool.ts'
 import { toHoldObject } from '../../api/hold.ts'
 import { choiceAnnotation } from '../../api/names.ts'
 import { parseIP } from '../../ip/address.ts'
@@ -68,7 +69,8 @@ describe('a request that was made up', () => {
     if (path.includes('choice')) {
       return JSON.stringify(await ask(body, { webhook: webhook(capiWebhooks, path), facts: () => capiFacts(caches) }))
     }
-    const facts = () => poolFacts({ views: caches, ledger, sources, gateways, hasSeenAll: () => true })
+    const known = { views: caches, ledger, sources, gateways, hasSeenAll: () => true }
+    const facts = () => poolFacts(known, addressPoolKind)
     return JSON.stringify(await ask(body, { webhook: webhook(poolWebhooks, path), facts }))
   }
   const choicePath = '/validate-mooring-dev-ipaddressclaim-choice'

@@ -8,12 +8,13 @@ import type { Identity } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import type { IP } from '../../ip/address.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
-import { type Choice, choose } from '../../ipam/choose.ts'
-import type { Refusal } from '../../ipam/refusal.ts'
-import { keyOfRef } from '../../kube/object.ts'
+import { type Choice, choose, whyNotKnown } from '../../ipam/choose.ts'
+import { kindNotRead, type Refusal } from '../../ipam/refusal.ts'
+import { keyOfRef, nameOfKind } from '../../kube/object.ts'
 import { isDisputed } from '../office/disputes.ts'
 import { readable } from '../office/kept.ts'
-import { holdsOfClaim, namespaceUIDOf, readPool } from '../office/views.ts'
+import { pools } from '../office/kinds.ts'
+import { holdsOfClaim, namespaceUIDOf, poolCacheOf, readPool } from '../office/views.ts'
 import { ownerOf } from './ownership.ts'
 import { clusterOf, reportOf } from './parsed.ts'
 import { applicantOf, isBound, ownOf, reportNamed, whyNotCounted } from './shown.ts'
@@ -29,7 +30,7 @@ export interface Seen {
   readonly namespaceUID: string | undefined
   readonly cluster: ClusterState
   readonly pool: Pool | Malformed | undefined
-  /** Why the pool gives nothing new on account of its space. */
+  /** Why the pool gives nothing new on account of its space, or because its kind cannot be read. */
   readonly spaceRefusal: Refusal | undefined
   /** Holds that name this claim's uid. */
   readonly holds: readonly Hold[]
@@ -67,7 +68,7 @@ export function observe(claim: IPAddressClaim, identity: Identity, isInScope: bo
     namespaceUID: namespaceUIDOf(caches, namespace),
     cluster,
     pool,
-    spaceRefusal: pool === undefined || isMalformed(pool) ? undefined : world.sources.whySpaceRefused(pool),
+    spaceRefusal: pool === undefined ? whyNotRead(identity, caches) : spaceRefusalOf(pool, world),
     holds: holdsOfClaim(caches, uid),
     report: readable(caches.reports.get(`${namespace}/${name}`), reportOf),
     isLive: false,
@@ -76,6 +77,16 @@ export function observe(claim: IPAddressClaim, identity: Identity, isInScope: bo
     movingMs: cluster === 'running' ? 0 : world.moved.leavesForMs(claim),
     ledger: ledgerSeenBy(claim, world),
   }
+}
+
+const spaceRefusalOf = (pool: Pool | Malformed, { sources }: World): Refusal | undefined =>
+  isMalformed(pool) ? undefined : sources.whySpaceRefused(pool)
+
+/** That a pool is not in view says nothing before its kind was listed once. */
+function whyNotRead(pool: Identity, caches: Caches): Refusal | undefined {
+  const kind = pools.find(one => one.kind === pool.kind && one.group === pool.apiGroup)
+  const isRead = kind === undefined || poolCacheOf(caches, kind)?.hasSynced === true
+  return isRead ? undefined : kindNotRead(pool, nameOfKind(kind))
 }
 
 function ledgerSeenBy(claim: IPAddressClaim, { ledger, caches, random }: World): LedgerSeen {
@@ -90,7 +101,8 @@ function ledgerSeenBy(claim: IPAddressClaim, { ledger, caches, random }: World):
         isShown: ip => isDisputedFor(claim, pool, ip, ledger.holdAt(pool.space, ip), { ledger, caches }),
         random: random(),
       }),
-    whyNotForClaim: (pool, ip) => whyNotCounted(claim, pool, ip, ledger, caches),
+    whyNotForClaim: (pool, ip) =>
+      whyNotKnown(pool, ledger.indexOf(pool.space)) ?? whyNotCounted(claim, pool, ip, ledger, caches),
   }
 }
 

@@ -136,7 +136,8 @@ function decideAll(seen: Seen): Plan {
 /** Rule 10: a pool that is gone, or cannot be read, takes nothing away from a claim that was served. */
 function decideWithoutPool(seen: Seen, pool: Malformed | undefined): Plan {
   const { claim, identity } = seen
-  const refusal = pool === undefined ? poolNotFound(identity) : poolMalformed(identity, pool.malformed)
+  const refusal =
+    pool === undefined ? (seen.spaceRefusal ?? poolNotFound(identity)) : poolMalformed(identity, pool.malformed)
   if (claim.addressName === '') return { kind: 'refuse', refusal }
   if (seen.report !== undefined) return saysReady(claim) ? { kind: 'leave alone' } : { kind: 'refuse', refusal }
   // Without the pool, no IPAddress is made anew.

@@ -104,6 +104,7 @@ const conditionFor: Readonly<Record<RefusalReason, RefusalCondition>> = {
   MACReserved: waits(failed),
   SpaceNotOffered: waits(poolNotReady),
   SpaceUndecided: waits(poolNotReady),
+  KindNotRead: waits(poolNotReady),
   // No claim of Cluster API names a network.
   NetworkNotFound: waits(poolNotReady),
   NetworkMalformed: waits(poolNotReady),

@@ -59,7 +59,8 @@ function seeMachines(office: Office): DeskInView {
         [claims, caches.claims],
         [reports, caches.reports],
       ] as const) {
-        if (office.cacheOf(kind) !== cache) office.watch(domain, kind, cache, { isNeeded: false })
+        if (office.cacheOf(kind) === cache) office.needSeen(domain, kind)
+        else office.watch(domain, kind, cache, { isNeeded: 'where installed' })
       }
       office.watch(domain, machines, caches.machines)
     },

@@ -7,7 +7,7 @@
 import type { Hold, HoldSpec } from '../../api/hold.ts'
 import { type Identity, identityKey } from '../../api/object.ts'
 import { type IP, isSameIP } from '../../ip/address.ts'
-import { LedgerIndex } from '../../ipam/ledger-index.ts'
+import { LedgerIndex, type Unread } from '../../ipam/ledger-index.ts'
 import type { Block, SpaceIndex } from '../../ipam/space-index.ts'
 
 /** The object that shows an address. */
@@ -106,7 +106,7 @@ class Places {
 const keyOfIP = ({ family, w0, w1, w2, w3 }: IP): number | string => (family === 4 ? w3 : `${w0},${w1},${w2},${w3}`)
 
 export class Ledger {
-  readonly #index = new LedgerIndex()
+  readonly #index: LedgerIndex
   readonly #places = new Places()
   /** By sort, then by kind, then by key of the object. */
   readonly #showings = {
@@ -118,6 +118,10 @@ export class Ledger {
   /** Those as reports, by key of the pool. */
   readonly #reports = new Map<string, Set<Showing>>()
   readonly #subscribers = new Set<(change: LedgerChange) => void>()
+
+  constructor(unread?: Unread) {
+    this.#index = new LedgerIndex(unread)
+  }
 
   subscribe(onChange: (change: LedgerChange) => void): void {
     this.#subscribers.add(onChange)

@@ -31,6 +31,7 @@ const helps: Readonly<Record<RefusalReason, NeedKind['kind']>> = {
   MACReserved: 'change',
   SpaceNotOffered: 'change',
   SpaceUndecided: 'change',
+  KindNotRead: 'change',
   NetworkNotFound: 'change',
   NetworkMalformed: 'change',
   NetworkNotOffered: 'change',

@@ -21,7 +21,7 @@ import {
 import type { IPPool } from '../../api/ip-pool.ts'
 import type { IPAMClaim } from '../../api/ipam-claim.ts'
 import { allowedNamespacesAnnotation, namespaceNameLabel } from '../../api/names.ts'
-import type { Identity } from '../../api/object.ts'
+import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type LabelSelector, selects } from '../../api/selector.ts'
 import { isMalformed, type Malformed, quoteText } from '../../ip/malformed.ts'
@@ -171,6 +171,12 @@ export class Networks implements NetworksView {
       else counts['foreign' in judged ? 'foreign' : 'refused']++
     }
     return counts
+  }
+
+  /** Whether a network has its addresses from this pool. */
+  isNamed(pool: Identity): boolean {
+    const key = identityKey(pool)
+    return [...this.#own.values()].some(({ source, pools }) => pools.length === 0 && identityKey(source) === key)
   }
 
   attachment(key: string): AttachmentInView | undefined {

@@ -12,6 +12,7 @@
 // A desk adds its own: its kinds and their caches, its reconcilers, and what hold.reclaim has to ask about its claims.
 
 import { identityKey } from '../../api/object.ts'
+import { poolKey } from '../../api/pool.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
 import { capacityOf } from '../../ipam/capacity.ts'
 import { poolSetOf } from '../../ipam/pool-set.ts'
@@ -25,7 +26,7 @@ import { type Kind, type KubeObject, keyOf } from '../../kube/object.ts'
 import { Presence } from '../../kube/presence.ts'
 import { Reflector } from '../../kube/reflector.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Domain } from '../../runtime/domain.ts'
+import type { Domain, Need } from '../../runtime/domain.ts'
 import type { Random } from '../../runtime/random.ts'
 import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -58,6 +59,7 @@ import { addPoolCapacity } from './pool/watches.ts'
 import { createReservationsRead } from './reservations.ts'
 import type { Scope } from './scope.ts'
 import { Sources } from './sources.ts'
+import { Unread, type Where } from './unread.ts'
 import { noVCenters, type VCenters } from './vcenters.ts'
 import { createViews, followHolds, followMACHolds, keyOfKind, poolCacheOf, type Views } from './views.ts'
 import { Waiting } from './waiting.ts'
@@ -109,17 +111,22 @@ export interface Office extends Pick<OfficeParts, 'client' | 'clock' | 'random' 
    * Keeps the cache equal to what the server has of a kind that can show an address in use. No address is given out before it
    * was listed once, or is known not to be readable.
    */
-  see<I extends string>(kind: Kind, cache: Cache<KubeObject, I>, options?: FollowOptions): SeenKind
+  see<I extends string>(kind: Kind, cache: Cache<KubeObject, I>, options?: SeeOptions): SeenKind
   /** Keeps the cache equal to what the server has of a kind, for the desk of this domain alone. */
   watch<I extends string>(domain: Domain, kind: Kind, cache: Cache<KubeObject, I>, options?: WatchOptions): void
-  /** The desk of this domain waits while NetworkAttachmentDefinitions cannot be read, and until it is known what serves them. */
+  /** The desk of this domain waits while a kind that another desk sees cannot be read, where it is installed. */
+  needSeen(domain: Domain, kind: Kind): void
+  /**
+   * The desk of this domain waits while NetworkAttachmentDefinitions, or the IPPools of networks where they are installed, cannot be
+   * read, and until it is known what serves networks.
+   */
   needNetworks(domain: Domain): void
-  /** Whether IPPools have been listed once, or there are none because the server does not know the kind. */
-  knowsReservations(): boolean
   /** What IPPools keep is known after it as of the call, however late their events are. */
   readReservations(): Promise<void>
-  /** Whether every kind that can show an address in use has been listed once, or is known not to be readable. */
+  /** Whether pools, and every kind that can show an address in use, have been listed once, or are known not to be readable. */
   hasSeenAll(): boolean
+  /** Which kinds cannot be read that can show an address in use, and why, in sentences. */
+  problems(): string[]
   /** Whether the API server has a kind that Mooring does not follow. */
   isInstalled(kind: Kind): Promise<boolean>
   /** The cache that is kept of a kind, if one is. */
@@ -131,9 +138,14 @@ export interface FollowOptions {
   readonly labelSelector?: string
 }
 
+export interface SeeOptions extends FollowOptions {
+  /** In which spaces the kind can show an address: in all of them, unless said. */
+  readonly where?: Where
+}
+
 export interface WatchOptions extends FollowOptions {
-  /** The desk waits without it. True by default. */
-  readonly isNeeded?: boolean
+  /** Whether the desk waits without it. True by default. */
+  readonly isNeeded?: Need
 }
 
 /** A kind that is followed whichever desks are on; a desk that is on says that it needs it. */
@@ -147,11 +159,12 @@ const reclaimConcurrency = 64
 export function openOffice(parts: OfficeParts): Office {
   const { client, clock, random, log, domain, scope, recorderOf, isFrozen = false } = parts
   const views = createViews(isFrozen)
-  const ledger = new Ledger()
+  const ledger = new Ledger(space => unread.in(space))
   const sources = new Sources(views, ledger)
   const networkRules = parts.networkRules ?? defaultNetworkRules
   const ovn = new Presence({ kind: egressIPs, discovery: parts.discovery, clock, random })
   const networks = new Networks(views, sources, networkRules, ovn)
+  const unread = new Unread({ sources, networks, log, metrics: parts.metrics })
   const waiting = new Waiting({
     freeOf: pool => freeIn(pool, sources, ledger),
     poolsOf: space => sources.keysOf(space),
@@ -164,12 +177,15 @@ export function openOffice(parts: OfficeParts): Office {
   const metrics = parts.metrics && countDecisions(parts.metrics, clock)
   const claimKinds = new ClaimKinds()
   const caches = new Map<string, Cache<KubeObject>>()
-  const seen: { readonly cache: Pick<Cache<KubeObject>, 'hasSynced'>; readonly source: Reflector<KubeObject> }[] = []
+  const seen: Followed[] = []
   const reflectors = parts.metrics && measureReflectors(parts.metrics)
   followHolds(views, ledger)
   const gateways = new Gateways(sources, ledger)
   ledger.subscribe(({ freed }) => {
     if (freed !== undefined) waiting.freed({ ...freed, pool: sources.keyOf(freed.pool, freed.block.ip.family) })
+  })
+  unread.onRead(() => {
+    for (const pool of sources.all()) waiting.poolChanged(poolKey(pool))
   })
   followMACHolds(views, ({ space, mac }) => waiting.macFreed(space, mac))
   if (parts.metrics !== undefined) {
@@ -239,6 +255,10 @@ export function openOffice(parts: OfficeParts): Office {
   const ofAttachments = follow(attachments, views.attachments as unknown as Cache<KubeObject>)
   const ofIPPools = follow(ipPools, views.ipPools as unknown as Cache<KubeObject>)
   const readIPPools = createReservationsRead(client, views, clock)
+  const ofPools = pools.flatMap(kind => {
+    const cache = poolCacheOf(views, kind)
+    return cache === undefined ? [] : [{ cache, source: follow(kind, cache) }]
+  })
   const office: Office = {
     ...{ client, clock, random, log, scope, recorderOf, isFrozen },
     ...{ views, ledger, sources, networks, networkRules, gateways, waiting, metrics },
@@ -255,9 +275,10 @@ export function openOffice(parts: OfficeParts): Office {
         for (const hold of views.macHolds.byIndex('claim', uid)) reclaimMACs.mark(keyOf(hold))
       })
     },
-    see(kind, cache, options) {
+    see(kind, cache, { where, ...options } = {}) {
       const source = follow(kind, cache as unknown as Cache<KubeObject>, options)
       seen.push({ cache, source })
+      unread.follow(source, where)
       // Only now is it known that nothing of a pool that is being deleted is in use.
       void cache.synced().then(() => {
         for (const key of deletedPools(views)) capacity.mark(key)
@@ -268,28 +289,39 @@ export function openOffice(parts: OfficeParts): Office {
     watch(of, kind, cache, { isNeeded = true, ...options } = {}) {
       of.addSource(follow(kind, cache as unknown as Cache<KubeObject>, options), { isNeeded })
     },
+    needSeen(of, kind) {
+      const source = seen.find(one => one.cache === caches.get(keyOfKind(kind)))?.source
+      if (source !== undefined) of.addSource(source, { isNeeded: 'where installed' })
+    },
     needNetworks(of) {
       of.addSource(ofAttachments)
+      of.addSource(ofIPPools, { isNeeded: 'where installed' })
       of.addSource(ovn)
     },
-    knowsReservations: () => views.ipPools.hasSynced || !ofIPPools.isInstalled,
     readReservations: async () => (ofIPPools.isInstalled ? readIPPools() : undefined),
-    hasSeenAll: () => seen.every(({ cache, source }) => cache.hasSynced || source.problem() !== undefined),
+    problems: () => unread.problems(),
+    hasSeenAll: () => [...seen, ...ofPools].every(isListedOrFails),
     isInstalled: async kind => (await parts.discovery.find(kind)) !== undefined,
     cacheOf: kind => caches.get(keyOfKind(kind)),
   }
   office.watch(domain, holds, views.holds)
   office.watch(domain, macHolds, views.macHolds)
   office.watch(domain, namespaces, views.namespaces)
+  unread.follow(ofAttachments, 'networks')
   domain.addSource(ofAttachments, { isNeeded: false })
   office.watch(domain, clusterUserDefinedNetworks, views.clusterUDNs, { isNeeded: false })
   domain.addSource(ofIPPools, { isNeeded: false })
-  for (const kind of pools) {
-    const cache = poolCacheOf(views, kind)
-    if (cache !== undefined) office.watch(domain, kind, cache, { isNeeded: false })
-  }
+  for (const { source } of ofPools) domain.addSource(source, { isNeeded: false })
   return office
 }
+
+/** A kind, and what keeps its cache. */
+interface Followed {
+  readonly cache: Pick<Cache<KubeObject>, 'hasSynced'>
+  readonly source: Reflector<KubeObject>
+}
+
+const isListedOrFails = ({ cache, source }: Followed): boolean => cache.hasSynced || source.problem() !== undefined
 
 function reflect(
   { client, clock, random, log, scope, discovery }: OfficeParts,

@@ -1,25 +1,32 @@
 // What the office may do in a cluster, and why: for holds, pools and networks, whichever desks are on. A verb that is not here is never used
 // by it.
 
+import { mooringGroup } from '../../api/names.ts'
 import { events } from '../../kube/events.ts'
+import type { Kind } from '../../kube/object.ts'
 import { byRule, type Permission, permission, subresource } from '../component.ts'
 import { attachments, clusterUserDefinedNetworks, holds, ipPools, macHolds, namespaces, pools } from './kinds.ts'
+
+/** By its space, and what it keeps there. A pool of another product is in a space of its own: only its own claims miss it. */
+const decidesOverOthers = ({ group }: Kind): boolean => group === mooringGroup
 
 export const officePermissions: readonly Permission[] = [
   permission(holds, ['get', 'list', 'watch', 'create', 'patch', 'delete'], 'no address can be held'),
   // A desk whose claims hold MACs brings the rest (mac-holds.ts).
   permission(macHolds, ['list', 'watch'], 'MACs in use are not seen'),
-  ...byRule(pools).flatMap(kinds => [
-    permission(kinds, ['list', 'watch'], 'pools are not seen'),
-    permission(kinds, ['patch'], 'a pool in use can be deleted'),
-    permission(
-      kinds.map(kind => subresource(kind, 'status')),
-      ['patch'],
-      'a pool does not say what is used and free',
-    ),
-  ]),
-  // Without it what they keep would be given to others, so nothing is given.
-  permission(ipPools, ['list', 'watch'], 'it is not seen which addresses IPPools keep'),
+  ...byRule(pools).flatMap(kinds =>
+    [
+      permission(kinds, ['list', 'watch'], 'pools are not seen'),
+      permission(kinds, ['patch'], 'a pool in use can be deleted'),
+      permission(
+        kinds.map(kind => subresource(kind, 'status')),
+        ['patch'],
+        'a pool does not say what is used and free',
+      ),
+    ].map(of => ({ ...of, isNeeded: kinds.every(decidesOverOthers) })),
+  ),
+  // The desks of networks wait without it: what IPPools keep would be given to others.
+  { ...permission(ipPools, ['list', 'watch'], 'it is not seen which addresses IPPools keep'), isNeeded: false },
   { ...permission(attachments, ['list', 'watch'], 'networks are not seen'), isNeeded: false },
   {
     ...permission(

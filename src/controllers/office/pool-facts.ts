@@ -4,7 +4,7 @@
 
 import type { Hold } from '../../api/hold.ts'
 import type { ClaimReference } from '../../api/lock.ts'
-import { type Identity, identityKey } from '../../api/object.ts'
+import { type Identity, identityKey, type VersionedKind } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import type { IP } from '../../ip/address.ts'
 import { isMalformed } from '../../ip/malformed.ts'
@@ -45,14 +45,19 @@ interface Known {
   readonly ledger: Ledger
   readonly sources: Pick<Sources, 'all' | 'spaceFor'>
   readonly gateways: Pick<Gateways, 'toldOf'>
-  /** Whether every kind that can show an address in use has been listed once, or is known not to be readable. */
+  /** Whether pools, and every kind that can show an address in use, have been listed once, or are known not to be readable. */
   hasSeenAll(): boolean
 }
 
-/** Undefined until everything that the answers are made from has been listed once. */
-export function poolFacts({ views, ledger, sources, gateways, hasSeenAll }: Known): PoolFacts | undefined {
-  const read = [views.holds, ...views.pools.values()]
-  if (!read.every(({ hasSynced }) => hasSynced) || !hasSeenAll()) return undefined
+/**
+ * For a request about a pool of this kind. Undefined until that kind has been listed once, and everything else that the answers are
+ * made from, or is known not to be readable: what one kind lacks closes no other.
+ */
+export function poolFacts(
+  { views, ledger, sources, gateways, hasSeenAll }: Known,
+  kind: Pick<VersionedKind, 'kind' | 'group'>,
+): PoolFacts | undefined {
+  if (!views.holds.hasSynced || poolCacheOf(views, kind)?.hasSynced !== true || !hasSeenAll()) return undefined
   return {
     isStored: (pool, uid) => uid !== '' && storedPool(views, pool)?.metadata.uid === uid,
     heldOf: pool => blocksHeldOf(pool, views, ledger),

@@ -418,7 +418,9 @@ describe('an address that is free is offered', () => {
           isShared: () => false,
           isFree: (_, what) => typeof what !== 'string' && free.has(toIPText(what.ip)),
         })
-        const lines = ['one', 'other'].map(desk => waiting.ofDesk({ desk, claimKind: 'Claim' }, claim => woken.push(claim)))
+        const lines = ['one', 'other'].map(desk =>
+          waiting.ofDesk({ desk, claimKind: 'Claim' }, claim => woken.push(claim)),
+        )
         const isPaused = [false, false]
         const wishOf = (number: number) => [undefined, ...texts][number % 4]
         const claims = Array.from({ length: 12 }, (_, number) => {

@@ -19,7 +19,8 @@ import { vmWebhooks } from './webhooks/webhooks.ts'
 import { createCaches } from './world.ts'
 
 const kubevirt = 'KubeVirt'
-const launchers = { labelSelector: `${launcherLabel}=virt-launcher` }
+const ofNetworks = { where: 'networks' } as const
+const launchers = { ...ofNetworks, labelSelector: `${launcherLabel}=virt-launcher` }
 
 export const vm: Desk = {
   name: 'vm',
@@ -47,10 +48,8 @@ export const vm: Desk = {
 function seeVM(office: Office): DeskInView {
   const { client, clock, random, ledger, sources, networks } = office
   const caches = createCaches(office.isFrozen, office.views)
-  const areShown = followShown({ ...caches, networks, sources }, ledger)
-  // What an IPPool keeps that cannot be read would be given to others.
-  const isAllShown = () => office.knowsReservations() && areShown()
-  const seen = [office.see(ipamClaims, caches.claims), office.see(pods, caches.pods, launchers)]
+  const isAllShown = followShown({ ...caches, networks, sources }, ledger)
+  const seen = [office.see(ipamClaims, caches.claims, ofNetworks), office.see(pods, caches.pods, launchers)]
   return {
     facts: () => vmFacts({ client, caches, networks, scope: office.scope }),
     open(domain) {

@@ -122,7 +122,7 @@ function stateOf(
     if (!isOrdered) return { name, make: { ...wanted, address: undefined }, why: 'it was made a moment ago' }
     // Bound to whatever is free, it would say an address that the virtual machine does not have.
     if (address === undefined)
-      return { name, why: 'it was deleted, and which address it had is not known: make it anew' }
+      return { name, why: 'it does not exist, and which address it had is not known: make it anew' }
     return { name, make: { ...wanted, address }, why: `it was deleted, and asks for ${address} again` }
   }
   const { claim, report, rival } = seen

@@ -4,6 +4,7 @@ import { seededRandom } from '../../../../test/harness/seeded-random.ts'
 import { silentLog } from '../../../../test/harness/silent-log.ts'
 import { VirtualClock } from '../../../../test/harness/virtual-clock.ts'
 import { toHoldObject } from '../../../api/hold.ts'
+import { inClusterPoolKind } from '../../../api/in-cluster-pool.ts'
 import { identityKey } from '../../../api/object.ts'
 import { toPool } from '../../../api/to-pool.ts'
 import { parseIP } from '../../../ip/address.ts'
@@ -17,6 +18,7 @@ import { capiFacts } from '../../capi/facts.ts'
 import { followShown } from '../../capi/shown.ts'
 import { createCaches } from '../../capi/world.ts'
 import { Gateways } from '../gateways.ts'
+import { pools } from '../kinds.ts'
 import { Ledger } from '../ledger.ts'
 import { poolFacts } from '../pool-facts.ts'
 import { Sources } from '../sources.ts'
@@ -648,7 +650,8 @@ describe('the facts of webhooks', () => {
     desk.put(anAddress(pool, 'web', '10.0.0.12'))
     const { identity } = orThrow(toPool(pool))
     const { caches: views, ledger, sources } = desk
-    const facts = poolFacts({ views, ledger, sources, gateways: new Gateways(sources, ledger), hasSeenAll: () => true })
+    const gateways = new Gateways(sources, ledger)
+    const facts = poolFacts({ views, ledger, sources, gateways, hasSeenAll: () => true }, inClusterPoolKind)
     if (facts === undefined) throw new Error('not everything has been listed')
     expect([...facts.heldOf(identity)].map(({ ip }) => ip)).toEqual(
       ['10.0.0.10', '10.0.0.12'].map(text => orThrow(parseIP(text))),
@@ -659,14 +662,16 @@ describe('the facts of webhooks', () => {
 
   test('are not there before everything has been listed', () => {
     const caches = createCaches()
+    const [asked] = [...caches.pools.values()]
     const ledger = new Ledger()
     const sources = new Sources(caches, ledger)
     const hasSeenAll = () => caches.reports.hasSynced
     const gateways = new Gateways(sources, ledger)
-    const facts = () => poolFacts({ views: caches, ledger, sources, gateways, hasSeenAll })
-    for (const cache of [caches.holds, ...caches.pools.values(), caches.reports]) {
+    const facts = () =>
+      poolFacts({ views: caches, ledger, sources, gateways, hasSeenAll }, pools[0] ?? inClusterPoolKind)
+    for (const cache of [caches.holds, asked, caches.reports]) {
       expect(facts()).toBeUndefined()
-      cache.markSynced()
+      cache?.markSynced()
     }
     expect(facts()).toBeDefined()
     expect(capiFacts(caches)).toBeUndefined()

@@ -32,6 +32,7 @@ const lines: Readonly<Record<RefusalReason, Line>> = {
   NamespaceNotAllowed: same('NotPermitted'),
   SpaceNotOffered: same('NetworkNotOffered'),
   SpaceUndecided: same('NetworkUndecided'),
+  KindNotRead: same('NetworkUndecided'),
   NetworkNotFound: same('NetworkNotFound'),
   NetworkMalformed: same('NetworkMalformed'),
   NetworkDiffers: same('NetworkDiffers'),
