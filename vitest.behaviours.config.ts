@@ -11,7 +11,7 @@ export default defineConfig({
     exclude: [
       'test/behaviours/page.test.ts',
       ...(isOlder
-        ? ['test/behaviours/{vm*,migration*,networks,ip-pools,udn-tenants,user-defined-networks}.test.ts']
+        ? ['test/behaviours/{vm*,migration*,networks,ip-pools,udn-tenants,user-defined-networks,unread-kinds}.test.ts']
         : []),
     ],
     globalSetup: ['test/behaviours/server.ts'],

@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Manifest, plainInstall, toRBAC } from '../../scripts/config/manifests.ts'
 import { type Connected, connect } from '../../src/cli/connect.ts'
-import { permissionSets, singlePermissions } from '../../src/cli/permissions.ts'
+import { nameOfResource, permissionSets, singlePermissions } from '../../src/cli/permissions.ts'
 import { StartUpChecks } from '../../src/cli/start-up-checks.ts'
 import { realClock } from '../../src/runtime/clock.ts'
 import { createLog } from '../../src/telemetry/log.ts'
@@ -158,7 +158,9 @@ async function startAndMiss(verb: string, resource: string): Promise<void> {
   try {
     const line = await replica.said({ msg: 'a permission is missing', verb, resource })
     expect(line).toMatchObject({ level: 'error', without: expect.any(String), advice: expect.any(String) })
-    const missing = asked().find(permission => permission.verb === verb && permission.without === line.without)
+    const missing = asked().find(
+      one => one.verb === verb && nameOfResource(one) === resource && one.without === line.without,
+    )
     if (missing?.isNeeded !== true) return
     // One desk that waits does not make the process unready, if there are others.
     const { code, text } = await replica.readyz(options.on.includes(missing.of) ? `/${missing.of}` : '')
