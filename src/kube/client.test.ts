@@ -266,7 +266,7 @@ describe('a request', () => {
         clock,
         random: seededRandom(1),
         log: silentLog,
-        metrics: { ...noMetrics, passed: (_, outcome) => outcomes.push(outcome) },
+        metrics: { ...noMetrics, passed: (_desk, _controller, outcome) => outcomes.push(outcome) },
       },
     )
     running.start()

@@ -117,6 +117,7 @@ export const counted: Counted = {
   decisions: ['bound', 'adopted', 'restored', 'waiting', 'refused', 'lost race', 'released', 'stray report'],
   sources: countedPools,
   reasons: [
+    'KindNotRead',
     'PoolNotFound',
     'PoolMalformed',
     'PoolDeleting',

@@ -9,6 +9,7 @@ const decisions = ['bound', 'waiting', 'lost race', 'released'] as const
 
 /** Of every network: what is wrong with a request, and what others have. */
 const ofAll: readonly RefusalReason[] = [
+  'KindNotRead',
   'PoolDeleting',
   'PoolPaused',
   'PoolExhausted',
