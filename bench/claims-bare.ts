@@ -11,12 +11,14 @@ import { claimReference } from '../src/api/ip-address-claim.ts'
 import { claimOf } from '../src/controllers/capi/parsed.ts'
 import { createReport, storeChoice, writeStatus } from '../src/controllers/capi/steps.ts'
 import { createCaches } from '../src/controllers/capi/world.ts'
+import { desks } from '../src/controllers/desks.ts'
+import { officeComponent } from '../src/controllers/office/component.ts'
 import { takeHold } from '../src/controllers/office/hold/steps.ts'
 import { pools } from '../src/controllers/office/kinds.ts'
 import { poolOf } from '../src/controllers/office/parsed.ts'
 import { parseIP } from '../src/ip/address.ts'
 import { isMalformed, type Malformed } from '../src/ip/malformed.ts'
-import type { KubeObject } from '../src/kube/object.ts'
+import { type KubeObject, nameOfKind } from '../src/kube/object.ts'
 import { timestamp } from '../src/kube/timestamp.ts'
 import { realClock } from '../src/runtime/clock.ts'
 import { CpuOfAll, createClaim, createPool, inParallel, namespace, type Side } from './claims-side.ts'
@@ -35,12 +37,15 @@ export async function bareRate(side: Side, pool: string, count: number, clients:
   return rate
 }
 
-/** Milliseconds of processor time that it takes to read and parse all that a desk lists when it starts. */
-export async function bareLists({ cluster }: Side): Promise<number> {
+/** Measures, each time, the milliseconds of processor time that it takes to read and parse all that the controller lists when it starts. */
+export async function bareLists({ cluster }: Side): Promise<() => Promise<number>> {
   const built = join(import.meta.dirname, '..', 'dist', 'bench')
   await buildProgram(built, join(import.meta.dirname, 'lists-bare.ts'))
-  const { stdout } = await promisify(execFile)(process.execPath, [join(built, 'main.js'), cluster.kubeconfig])
-  return Number(stdout)
+  const kinds = new Map([officeComponent, ...desks].flatMap(of => of.kinds.map(({ kind }) => [nameOfKind(kind), kind])))
+  return async () => {
+    const args = [join(built, 'main.js'), cluster.kubeconfig, JSON.stringify([...kinds.values()])]
+    return Number((await promisify(execFile)(process.execPath, args)).stdout)
+  }
 }
 
 /** Milliseconds until each claim is seen bound, one at a time, with as long a rest between two as there is otherwise. */

@@ -17,9 +17,15 @@ if (args[0] === 'node') {
   const { runNodeCommand } = await import('./cli/node-command.ts')
   await runNodeCommand(args)
 } else {
-  // Caches and queues are the same code for many kinds: each kind that comes would have it compiled anew, with all that is inlined
-  // in it. Compiled in smaller pieces, a start with tens of thousands of objects takes a tenth less processor time.
-  setFlagsFromString('--max-inlined-bytecode-size-cumulative=100')
+  // Caches and queues are the same code for many kinds: each kind that comes has it compiled anew, with all that is inlined in it. A
+  // start with tens of thousands of objects takes a fifth less processor time where V8 inlines less, compiles what stays in use, and
+  // gives new objects room at once (ADR 0025).
+  for (const flag of [
+    'max-inlined-bytecode-size-cumulative=100',
+    'interrupt-budget=270000',
+    'semi-space-growth-factor=16',
+  ])
+    setFlagsFromString(`--${flag}`)
   const { runProgram } = await import('./cli/program.ts')
   await runProgram(args)
 }

@@ -66,8 +66,8 @@ const askedJitter = 0.25
 /** Passes begun before the event loop gets its turn: passes that wait for nothing must not keep the network waiting. */
 const passesPerTurnMax = 1_000
 
-/** Keys marked early that are looked at in a row while there is work, and the pause before the next ones. */
-const sortedAtOnceMax = 100
+/** Keys marked early that are looked at in a row, and the pause before the next ones: nearly all are settled, and work goes first. */
+const sortedAtOnceMax = 250
 const sortPauseMs = 20
 
 const settled = Promise.resolve()
@@ -258,23 +258,17 @@ export class WorkQueue {
     }
   }
 
-  /**
-   * What was marked early and is settled takes no room at all. Nearly all of it is settled: what is found to need a pass gets that
-   * before the rest is looked at.
-   */
+  /** What was marked early and is settled takes no room at all. */
   #sortEarly(): void {
     let looked = 0
     for (const key of this.#early) {
       if (!this.#isStarted) return
-      if (this.#passesThisTurn >= passesPerTurnMax) return this.#pumpSoon()
-      if (looked++ >= sortedAtOnceMax && this.#running + this.#ready.size > 0) return this.#sortLater()
+      if (looked++ >= sortedAtOnceMax) return this.#sortLater()
       this.#early.delete(key)
-      this.#passesThisTurn++
       if (!this.#isSettled(key)) this.mark(key)
     }
   }
 
-  /** When a pass has ended, but soon also if none does. */
   #sortLater(): void {
     this.#cancelSort ??= this.#options.clock.setTimer(sortPauseMs, () => {
       this.#cancelSort = undefined

@@ -101,14 +101,14 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
   metrics?.begin(about, counted)
   caches.claims.subscribe(change => onClaim(world, change, binding, metrics))
   // A list comes in the order of names. Of each namespace the claim that was made first is served first, also by a process that
-  // has just started; claims that have an address come after those that wait for one, since nearly all of them are settled.
+  // has just started. Then come those that go; of all others, and of what a claim left behind, nearly everything is settled.
   void caches.claims.synced().then(() => {
     const known = [...caches.claims.values()]
-    const [unserved, served] = [known.filter(isUnserved), known.filter(claim => !isUnserved(claim))]
+    const unserved = known.filter(isUnserved)
     for (const claim of unserved) world.leftAlone.set(keyOf(claim), recordedBefore)
     markOldestFirst(unserved, binding)
-    markOldestFirst(served, binding)
-    // Those that a claim left behind.
+    markOldestFirst(known.filter(isGoing), binding)
+    for (const key of caches.claims.keys()) binding.mark(key)
     for (const key of caches.reports.keys()) binding.mark(key)
   })
   const markLate = (key: string) => {
@@ -149,6 +149,8 @@ function onPool({ caches }: Kept, { key, old, new: next }: SourceChange, binding
   if (next === undefined || (!isNew && (!old.isPaused || next.isPaused))) return
   markOldestFirst(caches.claims.byIndex('pool', key), binding)
 }
+
+const isGoing = ({ metadata }: KubeObject): boolean => metadata.deletionTimestamp !== undefined
 
 function isUnserved(object: KubeObject): boolean {
   const claim = claimOf(object)

@@ -38,21 +38,27 @@ export function followShown(seen: Seen, ledger: Ledger): void {
   const known = [claims, holds, namespaces]
   const isAllKnown = () => known.every(cache => cache.hasSynced)
   ledger.judgeBound('IPAddress', key => isBound(seen, key))
-  reports.subscribe(({ key, new: object }) => showReport(seen, ledger, key, object))
+  reports.subscribe(({ key, new: object }) => {
+    if (holds.hasSynced) showReport(seen, ledger, key, object)
+  })
   claims.subscribe(({ key, new: object }) => {
     if (isAllKnown()) showChoice(seen, ledger, key, object)
   })
   // Addresses that came before their pool show from now on, and so do those of a pool that was let into a space.
   sources.subscribe(({ key, new: pool, isChanged }) => {
     if (pool === undefined || !isChanged) return
-    for (const object of reports.byIndex('pool', key)) showReport(seen, ledger, keyOf(object), object)
+    for (const object of holds.hasSynced ? reports.byIndex('pool', key) : [])
+      showReport(seen, ledger, keyOf(object), object)
     if (!isAllKnown()) return
     for (const object of claims.byIndex('pool', key)) showChoice(seen, ledger, keyOf(object), object)
   })
   namespaces.subscribe(({ key }) => {
     if (isAllKnown()) showOfNamespace(key, seen, ledger)
   })
-  // Lists come in any order, and no address is given before all of them are there.
+  // Lists come in any order, and no address is given before all of them are there. What has a hold is not counted twice.
+  void holds.synced().then(() => {
+    for (const [key, object] of reports.entries()) showReport(seen, ledger, key, object)
+  })
   void Promise.all(known.map(cache => cache.synced())).then(() => showChoices(seen, ledger))
 }
 
