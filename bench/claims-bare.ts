@@ -8,11 +8,11 @@ import { promisify } from 'node:util'
 import { buildProgram } from '../scripts/build/program.ts'
 import { setCondition } from '../src/api/condition.ts'
 import { claimReference } from '../src/api/ip-address-claim.ts'
+import { componentsOf } from '../src/controllers/assemble.ts'
 import { claimOf } from '../src/controllers/capi/parsed.ts'
 import { createReport, storeChoice, writeStatus } from '../src/controllers/capi/steps.ts'
 import { createCaches } from '../src/controllers/capi/world.ts'
 import { desks } from '../src/controllers/desks.ts'
-import { officeComponent } from '../src/controllers/office/component.ts'
 import { takeHold } from '../src/controllers/office/hold/steps.ts'
 import { pools } from '../src/controllers/office/kinds.ts'
 import { poolOf } from '../src/controllers/office/parsed.ts'
@@ -41,7 +41,11 @@ export async function bareRate(side: Side, pool: string, count: number, clients:
 export async function bareLists({ cluster }: Side): Promise<() => Promise<number>> {
   const built = join(import.meta.dirname, '..', 'dist', 'bench')
   await buildProgram(built, join(import.meta.dirname, 'lists-bare.ts'))
-  const kinds = new Map([officeComponent, ...desks].flatMap(of => of.kinds.map(({ kind }) => [nameOfKind(kind), kind])))
+  const components = componentsOf(
+    desks,
+    desks.map(({ name }) => name),
+  )
+  const kinds = new Map(components.flatMap(of => of.kinds.map(({ kind }) => [nameOfKind(kind), kind])))
   return async () => {
     const args = [join(built, 'main.js'), cluster.kubeconfig, JSON.stringify([...kinds.values()])]
     return Number((await promisify(execFile)(process.execPath, args)).stdout)

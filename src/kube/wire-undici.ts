@@ -2,7 +2,6 @@
 // no environment variable turns it off, and a kubeconfig that wants it off is refused unless the caller says otherwise.
 // Deadlines are not set here: the caller has a clock and a signal.
 
-import { isAscii } from 'node:buffer'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { gunzipSync } from 'node:zlib'
 import type { Dispatcher } from 'undici'
@@ -34,8 +33,7 @@ const tokenMs = 60_000
 
 const connectMs = 10_000
 
-/** An unpacked text of up to so many bytes is made in one piece. */
-const pieceBytesMax = 16 * 1024 * 1024
+const unpackedAtOnce = 256 * 1024
 
 /** A text of JavaScript has half a gigabyte at most. */
 const textBytesMax = 512 * 1024 * 1024 - 32
@@ -137,17 +135,11 @@ async function textOf({ headers, body }: Dispatcher.ResponseData): Promise<strin
   const packed = Buffer.from(await body.arrayBuffer())
   try {
     // At once: it takes less time than parsing it will, and less than to hand it to another thread piece by piece.
-    const options = { maxOutputLength: textBytesMax, chunkSize: Math.min(unpackedBytes(packed) + 1, pieceBytesMax) }
-    const bytes = gunzipSync(packed, options)
-    return bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8')
+    return gunzipSync(packed, { maxOutputLength: textBytesMax, chunkSize: unpackedAtOnce }).toString('utf8')
   } catch (error) {
     throw new WireError('the answer is compressed, and cannot be read', true, { cause: error })
   }
 }
-
-/** As the end of what is packed says it, of which nothing but the time depends on it. */
-const unpackedBytes = (packed: Buffer): number =>
-  Math.max(packed.length, packed.length < 4 ? 0 : packed.readUInt32LE(packed.length - 4))
 
 async function* chunksOf({ body }: Dispatcher.ResponseData): AsyncGenerator<Uint8Array, void, void> {
   try {

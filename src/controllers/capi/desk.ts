@@ -111,14 +111,15 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
     for (const key of caches.claims.keys()) binding.mark(key)
     for (const key of caches.reports.keys()) binding.mark(key)
   })
-  const markLate = (key: string) => {
+  /** Before the claims are known, nothing is marked: they come in their order, and with what they left behind. */
+  const markOnceKnown = (key: string) => {
     if (caches.claims.hasSynced) binding.mark(key)
   }
-  caches.reports.subscribe(change => markLate(change.key))
+  caches.reports.subscribe(change => markOnceKnown(change.key))
   caches.clusters.subscribe(change => {
     for (const claim of caches.claims.byIndex('cluster', change.key)) binding.mark(keyOf(claim))
   })
-  onHoldsOf(caches, ledger, claims, markLate)
+  onHoldsOf(caches, ledger, claims, markOnceKnown)
   sources.subscribe(change => onPool(world, change, binding))
   office.addClaimKind({
     kind: claims,

@@ -47,8 +47,8 @@ export function followShown(seen: Seen, ledger: Ledger): void {
   // Addresses that came before their pool show from now on, and so do those of a pool that was let into a space.
   sources.subscribe(({ key, new: pool, isChanged }) => {
     if (pool === undefined || !isChanged) return
-    for (const object of holds.hasSynced ? reports.byIndex('pool', key) : [])
-      showReport(seen, ledger, keyOf(object), object)
+    if (!holds.hasSynced) return
+    for (const object of reports.byIndex('pool', key)) showReport(seen, ledger, keyOf(object), object)
     if (!isAllKnown()) return
     for (const object of claims.byIndex('pool', key)) showChoice(seen, ledger, keyOf(object), object)
   })

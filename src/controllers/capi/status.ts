@@ -12,7 +12,7 @@ import { blockText, poolText, type Refusal, type RefusalReason } from '../../ipa
 import type { Block } from '../../ipam/space-index.ts'
 import { timestamp } from '../../kube/timestamp.ts'
 import { done, type PassResult, requeueAfter } from '../../runtime/reconciler.ts'
-import { type Counted, countedPools } from '../office/metrics.ts'
+import { type Counted, countedOfChoice, countedPools } from '../office/metrics.ts'
 import type { Seen } from './observe.ts'
 import type { HandsOff } from './plan.ts'
 import { writeStatus } from './steps.ts'
@@ -117,26 +117,15 @@ export const counted: Counted = {
   decisions: ['bound', 'adopted', 'restored', 'waiting', 'refused', 'lost race', 'released', 'stray report'],
   sources: countedPools,
   reasons: [
-    'KindNotRead',
+    ...countedOfChoice,
     'PoolNotFound',
     'PoolMalformed',
     'PoolDeleting',
-    'NamespaceNotAllowed',
     'SpaceNotOffered',
     'SpaceUndecided',
     'QuotaReached',
     'RestQuotaReached',
-    'PoolExhausted',
-    'NotAnAddress',
-    'NotCanonical',
-    'WrongFamily',
-    'AddressOutOfRange',
-    'AddressExcluded',
-    'AddressReserved',
     'AddressDraining',
-    'AddressQuarantined',
-    'AddressInUse',
-    'RequestsConflict',
   ],
 }
 

@@ -48,6 +48,22 @@ export const countedPools: readonly CountedSource[] = pools.map(({ group, kind }
   strategies: group === ipamGroup ? ['lowestFree'] : strategies,
 }))
 
+/** Why a claim on any source may get no address of it, or not the one that it asks for (ipam/choose.ts). */
+export const countedOfChoice: readonly RefusalReason[] = [
+  'KindNotRead',
+  'NamespaceNotAllowed',
+  'PoolExhausted',
+  'NotAnAddress',
+  'NotCanonical',
+  'WrongFamily',
+  'AddressOutOfRange',
+  'AddressExcluded',
+  'AddressReserved',
+  'AddressQuarantined',
+  'AddressInUse',
+  'RequestsConflict',
+]
+
 export const poolLabels = ['kind', 'namespace', 'name'] as const
 
 /** From a millisecond to an hour: a claim may wait until another claim gives an address back. */

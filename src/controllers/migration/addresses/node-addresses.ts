@@ -57,7 +57,7 @@ const strategy = 'lowestFree'
 export const counted: Counted = {
   decisions: ['bound', 'waiting', 'lost race', 'released'],
   sources: [{ kind: attachmentKind, strategies: [strategy] }],
-  reasons: ['PoolExhausted', 'AddressInUse'],
+  reasons: ['KindNotRead', 'PoolExhausted', 'AddressInUse'],
 }
 
 /** Why a node has no address, by its name. */

@@ -3,27 +3,16 @@
 import type { RefusalReason } from '../../../ipam/refusal.ts'
 import { poolGroups } from '../../../networks/mooring-config.ts'
 import { attachmentKind, networkKind } from '../../../networks/network.ts'
-import { type Counted, countedPools } from '../../office/metrics.ts'
+import { type Counted, countedOfChoice, countedPools } from '../../office/metrics.ts'
 
 const decisions = ['bound', 'waiting', 'lost race', 'released'] as const
 
 /** Of every network: what is wrong with a request, and what others have. */
 const ofAll: readonly RefusalReason[] = [
-  'KindNotRead',
+  ...countedOfChoice,
   'PoolDeleting',
   'PoolPaused',
-  'PoolExhausted',
-  'NamespaceNotAllowed',
   'NetworkNotOffered',
-  'NotAnAddress',
-  'NotCanonical',
-  'WrongFamily',
-  'AddressOutOfRange',
-  'AddressExcluded',
-  'AddressReserved',
-  'AddressQuarantined',
-  'AddressInUse',
-  'RequestsConflict',
   'RequestMalformed',
   'MACInUse',
   'MACQuarantined',
