@@ -16,7 +16,7 @@ const { wire, discovery, close } = connect({ kubeconfig }, 'bench')
 async function readAll(kind: Kind): Promise<void> {
   const { signal } = new AbortController()
   const version = await discovery.versionOf(kind, signal).catch(() => undefined)
-  // Nobody reads what is not installed.
+  // What is not installed cannot be read.
   if (version === undefined) return
   const base = kind.group === '' ? `/api/${version}` : `/apis/${kind.group}/${version}`
   for (let next: string | undefined = ''; next !== undefined; ) {

@@ -7,8 +7,9 @@
 (* should not. README.md names the steps T1..T14; each is one action here.   *)
 (*                                                                           *)
 (* Versions are not counted. A worker whose next request carries the version *)
-(* of an object loses that request when somebody else writes the object:     *)
-(* the API server would refuse it, and being refused ends the pass.          *)
+(* of an object loses that request when another worker, or a user, writes    *)
+(* the object: the API server would refuse it, and being refused ends the    *)
+(* pass.                                                                     *)
 EXTENDS Naturals, FiniteSets, TLC
 
 CONSTANTS Names,      \* of claims; a name is deleted and created again with a new uid
@@ -38,16 +39,16 @@ LooksByUid == TRUE           \* a hold whose claim has another name than it says
 LeavesOthers == TRUE         \* a report that shows another address than the choice is left alone, and not bound
 KnowsReports == TRUE         \* an address that a report or a choice shows is not offered
 ParksOwn == TRUE             \* T8 leaves alone what another bound claim shows
-SparesUnnamed == TRUE        \* T9 knows which of the reports that name nobody are its own
+SparesUnnamed == TRUE        \* T9 knows which of the reports that name no claim are its own
 KnowsCollected == TRUE       \* T13 knows a report whose owner the garbage collector took off
-TidiesUp == TRUE             \* somebody looks for strays and for quarantines that are over
+TidiesUp == TRUE             \* a worker looks for strays and for quarantines that are over
 LikelyOnly == FALSE          \* views are good enough to choose a free address; for liveness
 Yes == TRUE
 No == FALSE
 
 VARIABLES claim,    \* name -> None or [uid, dying, guard, choice, moved, bound]
           hold,     \* address -> None or [uid, name, state, dying, over]
-          report,   \* name -> None or [uid, address, guard]; an IPAddress. A uid of None: it names nobody
+          report,   \* name -> None or [uid, address, guard]; an IPAddress. A uid of None: it names no claim
           offered,  \* the addresses the pool offers
           job,      \* worker -> what it is about to send
           acts
@@ -65,7 +66,7 @@ OnClaim == {"choose", "bind", "unguard"}
 OnHold == {"renew", "regain", "reap", "expire", "give back"}
 OnReport == {"adopt", "sweep"}
 
-(* What is left of the jobs after somebody wrote claim n, hold a, report n. *)
+(* What is left of the jobs after a write of claim n, hold a, report n. *)
 ClaimWritten(jobs, n) ==
   [w \in Workers |-> IF jobs[w].name # n \/ ~jobs[w].fresh THEN jobs[w]
                      ELSE IF jobs[w].step \in OnClaim /\ ChecksClaim THEN Idle
@@ -89,7 +90,7 @@ Mine(n) == {a \in Addresses : Holds(claim[n].uid, a)}
 Lives(n) == Exists(claim[n]) /\ ~claim[n].dying
 OwnReport(n) == Exists(claim[n]) /\ Exists(report[n]) /\ report[n].uid = claim[n].uid
 Adoptable(n) == Exists(report[n]) /\ report[n].uid \in {None, claim[n].uid}
-(* T9: it names the claim; or it names nobody, and was named by a provider or shows the choice *)
+(* T9: it names the claim; or it names none, and was named by a provider or shows the choice *)
 IsReportOf(r, uid, choice) == \/ r.uid = uid
                               \/ r.uid = None /\ (r.guard \/ r.address = choice \/ ~SparesUnnamed)
 ShownByOther(n, a) == \E m \in Names \ {n} : \/ Exists(claim[m]) /\ claim[m].choice = a
@@ -97,10 +98,11 @@ ShownByOther(n, a) == \E m \in Names \ {n} : \/ Exists(claim[m]) /\ claim[m].cho
 (* what a reader finds by following a claim to its report *)
 Reads(n) == Lives(n) /\ claim[n].bound # "no" /\ OwnReport(n)
 BoundToOther(n, a) == \E m \in Names \ {n} : Reads(m) /\ report[m].address = a
-(* Who is bound, and has hold or report to prove it, minds only others who are bound: anybody may write a choice or a report. *)
+(* A claim that is bound, and has hold or report to prove it, minds only others that are bound: any user may write a choice or *)
+(* a report.                                                                                                                   *)
 Proven(n, a) == Lives(n) /\ claim[n].bound # "no" /\ (Holds(claim[n].uid, a) \/ (OwnReport(n) /\ report[n].address = a))
 Disputed(n, a) == IF Proven(n, a) THEN BoundToOther(n, a) ELSE ShownByOther(n, a)
-(* Anybody may write a choice. That the claim was given it is proven by its hold, or by a report that is its own or nobody's. *)
+(* Any user may write a choice. That the claim was given it is proven by its hold, or by a report that names it, or no claim. *)
 ChoiceProven(n, a) == Holds(claim[n].uid, a) \/ (Adoptable(n) /\ report[n].address = a)
 MayHave(n, a) == IF hold[a] = None \/ Holds(claim[n].uid, a) THEN TRUE ELSE hold[a].state = "quarantined" /\ hold[a].name = n
 RestsFor(n, a) == Exists(hold[a]) /\ hold[a].state = "quarantined" /\ hold[a].name = n
@@ -180,13 +182,14 @@ DeleteHold(a) ==
   /\ hold' = [hold EXCEPT ![a] = IF Guarded(a) THEN [@ EXCEPT !.dying = TRUE] ELSE None]
   /\ job' = HoldWritten(job, a)
   /\ UNCHANGED <<claim, report, offered>>
-(* somebody takes the finalizer off as well, under a claim that is bound *)
+(* an administrator takes the finalizer off as well, under a claim that is bound *)
 ForceHold(a) ==
   /\ "force hold" \in Hands /\ Acts
   /\ \E n \in Names : Lives(n) /\ claim[n].bound = "here" /\ Holds(claim[n].uid, a)
   /\ hold' = [hold EXCEPT ![a] = None] /\ job' = HoldWritten(job, a)
   /\ UNCHANGED <<claim, report, offered>>
-(* somebody writes another claim's name on the hold of a bound claim, or puts it to rest for another, where no definition refuses it *)
+(* an administrator writes another claim's name on the hold of a bound claim, or puts it to rest for another, where no definition *)
+(* refuses it                                                                                                                     *)
 UnderBound(a) == \E n \in Names : Lives(n) /\ claim[n].bound = "here" /\ Holds(claim[n].uid, a)
 RenameHold(a) ==
   /\ "rename hold" \in Hands /\ UnderBound(a) /\ Acts
@@ -252,7 +255,7 @@ Take(w) ==
           /\ CASE Holds(j.uid, a) -> Does(w, job, IF RenewsFound THEN Next_(j, "renew") ELSE HasHold(j))
                [] h.state = "quarantined" /\ (h.name = n \/ ~StrangersWait) ->
                     IF LooksRegained /\ Disputed(n, a) THEN Stops(w) ELSE Does(w, job, Next_(j, "regain"))
-               [] OTHER -> Stops(w)                                              \* somebody else's
+               [] OTHER -> Stops(w)                                              \* another claim's
   /\ UNCHANGED <<claim, report, offered, acts>>
 (* T2 *)
 Renew(w) ==
@@ -284,7 +287,7 @@ Report(w) ==
                       /\ Does(w, job, Next_(j, "bind"))
        [] Exists(r) /\ (r.address = j.address \/ ~LeavesOthers) /\ r.uid = j.uid -> UNCHANGED report /\ Does(w, job, Next_(j, "bind"))
        [] Exists(r) /\ r.address = j.address /\ r.uid = None -> UNCHANGED report /\ Does(w, job, Next_(j, "adopt"))
-       [] OTHER -> UNCHANGED report /\ Stops(w)                                  \* somebody else's
+       [] OTHER -> UNCHANGED report /\ Stops(w)                                  \* another claim's, or of another address
   /\ UNCHANGED <<claim, hold, offered, acts>>
 (* T6 *)
 Adopt(w) ==
@@ -398,16 +401,16 @@ Spec == Init /\ [][Next]_vars
 ---------------------------------------------------------------------------
 (* What is promised, at every moment *)
 
-(* A bound claim's address is held by it, so by nobody else, whichever of the other witnesses people have removed; *)
-(* and the report that a reader finds by following the claim shows that address.                                    *)
+(* A bound claim's address is held by it, so by no other claim, whichever of the other witnesses people removed; *)
+(* and the report that a reader finds by following the claim shows that address.                                 *)
 HonestBound == \A n \in Names : Lives(n) /\ claim[n].bound = "here" =>
   \E a \in Mine(n) : claim[n].choice \in {a, None} /\ (OwnReport(n) => report[n].address = a)
-(* What another provider has bound is nobody else's either, until it is ours. *)
+(* What another provider has bound is held by no other claim either, until it is ours. *)
 HonestPast == \A n \in Names : Lives(n) /\ claim[n].bound = "before" /\ OwnReport(n) =>
   LET h == hold[report[n].address] IN h = None \/ h.uid = claim[n].uid
 (* A reader never finds one address behind two claims. *)
 NoTwin == \A m, n \in Names : m # n /\ Reads(m) /\ Reads(n) => report[m].address # report[n].address
-(* Nor do two living claims, bound or not, show one address, unless somebody else made a report. *)
+(* Nor do two living claims, bound or not, show one address, unless a user, another provider or a move made a report. *)
 NoTwinReport == ("bring report" \notin Hands) =>
   \A m, n \in Names : m # n /\ Lives(m) /\ Lives(n) /\ OwnReport(m) /\ OwnReport(n) => report[m].address # report[n].address
 (* A choice has its hold until its claim is on its way out. One that has just arrived has none yet, and is not bound. *)
@@ -415,7 +418,7 @@ ChoiceHeld == \A n \in Names : Lives(n) /\ claim[n].choice # None /\ ~claim[n].m
 
 (* What is promised of every step *)
 
-(* A held address goes into quarantine under its owner's name; from there to its owner, or, when the time is over, to nobody. *)
+(* A held address goes into quarantine under its owner's name; from there to its owner, or, when the time is over, it is free. *)
 ByHand(a) == DeleteHold(a) \/ ForceHold(a) \/ RenameHold(a) \/ RestHold(a)
 Lawful(a) == LET h == hold[a] g == hold'[a] IN
   \/ h = None \/ h = g \/ ByHand(a)
@@ -424,12 +427,12 @@ Lawful(a) == LET h == hold[a] g == hold'[a] IN
   \/ h.state = "quarantined" /\ h.over /\ g = None
   \/ \E w \in Workers : job[w].step = "give back" /\ job[w].address = a
 NoEarlyReuse == [][\A a \in Addresses : Lawful(a)]_vars
-(* Nobody is sent to an address that is not offered, except who has it: by a hold, or by a report. *)
+(* No claim is sent to an address that is not offered, except the one that has it: by a hold, or by a report. *)
 NothingNew == [][\A w \in Workers : job[w] = Idle /\ job'[w].step = "take" /\ job'[w].address \notin offered =>
                    LET n == job'[w].name a == job'[w].address IN
                    (Adoptable(n) /\ report[n].address = a) \/ a \in Mine(n)]_vars
-(* A report that names a living claim is only ever removed by people. So is one that names nobody and that no provider has had, *)
-(* unless it shows the choice of a claim of its name on its way out.                                                            *)
+(* A report that names a living claim is only ever removed by people. So is one that names no claim and that no provider has *)
+(* had, unless it shows the choice of a claim of its name on its way out.                                                    *)
 GoesWithClaim(n) == \E w \in Workers : job[w].step = "unreport" /\ job[w].name = n /\ job[w].address = report[n].address
 OthersKept == [][\A n \in Names : Exists(report[n]) /\ report'[n] = None =>
                    \/ LoseReport(n)

@@ -54,7 +54,7 @@ export const refused = (message: string, warnings: readonly string[] = []): Ruli
 /** The change is right, and it is not the time for it. */
 export const notNow = (message: string): Ruling => ({ kind: 'refused', message, warnings: [], reason: 'Conflict' })
 
-/** Nobody may ever do it. */
+/** Refused for every user, always. */
 export const notAllowed = (message: string): Ruling => ({
   kind: 'refused',
   message,

@@ -30,7 +30,7 @@ import type { WebhookSet } from './webhook.ts'
 export interface ServingCertificate {
   readonly certificate: string | Buffer
   readonly key: string | Buffer
-  /** Who signs the certificates of API servers; needed where callers have to show one. */
+  /** The authority that signs the certificates of API servers; needed where callers have to show one. */
   readonly clientCA?: string | Buffer | undefined
 }
 

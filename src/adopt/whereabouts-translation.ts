@@ -3,7 +3,7 @@
 // pod's, as a node would have made it, and goes with it.
 //
 // What counts is what whereabouts wrote, which is root's. Pods only say on which network an interface is, and that one runs with
-// another address: a tenant that lies there loses its own address, and nobody else's.
+// another address: a tenant that lies there loses its own address, and no other tenant's.
 
 import { type Hold, holdName } from '../api/hold.ts'
 import { type IPAMClaim, ipamClaimKind } from '../api/ipam-claim.ts'

@@ -1,5 +1,5 @@
 // AddressPool and ClusterAddressPool: the fields of the in-cluster pools, spelled the same, and what their users miss. The IPPools that
-// machines of OpenShift name have the same fields: nobody else defines those kinds.
+// machines of OpenShift name have the same fields: no other project defines those kinds.
 
 import type { IP } from '../ip/address.ts'
 import { isMalformed, type Malformed, quoteText } from '../ip/malformed.ts'

@@ -91,7 +91,7 @@ export function readEntries(spec: Readonly<Record<string, unknown>>): Entries {
   return { entries, problems }
 }
 
-/** `unclear`: it is bound, and cannot be read, or is bound twice. It must not pass for an entry that is for anyone. */
+/** `unclear`: it is bound, and cannot be read, or is bound twice. It must not pass for an entry that is for any claim. */
 function readBindings(
   bindings: readonly (readonly [string, unknown])[],
   problems: EntryProblem[],

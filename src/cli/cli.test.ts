@@ -555,8 +555,8 @@ describe('mooring controller', () => {
     [['--profiling', '--insecure-diagnostics'], 'would let any client slow this process down'],
     [['--leader-elect-renew-deadline=20s'], 'must grow in this order'],
     [['--tls-min-version=VersionSSL3'], '--tls-min-version is "VersionSSL3"'],
-    [['--webhook-client-names=kube-apiserver'], '--webhook-client-ca does not say who signs'],
-    [['--webhook-client-ca='], '--webhook-client-ca does not say who signs'],
+    [['--webhook-client-names=kube-apiserver'], '--webhook-client-ca does not name the authority that signs'],
+    [['--webhook-client-ca='], '--webhook-client-ca does not name the authority that signs'],
   ])('refuses %j as a mistake of usage', async (args, message) => {
     const { code, text } = await answer('controller', ...args)
     expect(text).toContain(message)

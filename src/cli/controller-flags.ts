@@ -44,7 +44,7 @@ export interface ControllerOptions {
   readonly webhookCertDir: string
   readonly webhookCertName: string
   readonly webhookKeyName: string
-  /** Who signs the client certificates of API servers; left out where every client is answered. */
+  /** The authority that signs the client certificates of API servers; left out where every client is answered. */
   readonly webhookClientCa?: string
   /** Their common names, separated by commas; empty for every one. */
   readonly webhookClientNames: string

@@ -327,7 +327,7 @@ function callersIn({ webhookClientCa, webhookClientNames }: ControllerOptions): 
   if (names.length === 0 && webhookClientCa === undefined) return undefined
   throw new Failure(
     exitCodes.usage,
-    '--webhook-client-ca does not say who signs the certificates of API servers',
+    '--webhook-client-ca does not name the authority that signs the certificates of API servers',
     'Name the file with the authority, or leave both --webhook-client-ca and --webhook-client-names out.',
   )
 }

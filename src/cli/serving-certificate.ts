@@ -13,7 +13,7 @@ export interface CertificateFilesOptions {
   readonly directory: string
   readonly certificateName: string
   readonly keyName: string
-  /** Who signs the certificates of API servers. */
+  /** The authority that signs the certificates of API servers. */
   readonly clientCAFile?: string | undefined
   /** Undefined where there is no such file. */
   readonly readFile: (path: string) => string | undefined

@@ -114,7 +114,7 @@ export class StartUpChecks {
     while (noneCanWork() && isOneAtFault()) await this.#changed.until(false, signal)
   }
 
-  /** Looks again and again until the signal is aborted. */
+  /** Checks again and again until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { client, clock } = this.#options
     let open: readonly Question[] = []

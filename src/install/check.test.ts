@@ -232,7 +232,7 @@ describe('a host', () => {
     ])
   })
 
-  it('has no key that nobody reads, and is told the one that is most like it', () => {
+  it('has no key that the installer does not read, and is told the one that is most like it', () => {
     const mistyped = { ipAddrs: ['192.168.101.5/24'], gateway4: '192.168.101.1', nameserver: ['192.168.101.2'] }
     expect(of(withCompute(mistyped))).toEqual([
       expect.stringMatching(/gateway4: unknown key: write gateway,/),

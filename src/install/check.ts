@@ -230,7 +230,7 @@ function checkPlacement(config: InstallConfig, hosts: readonly Host[], report: R
   checkDevices(config, new Set([...controlPlane, ...compute].map(one => one.zone)), report)
 }
 
-/** What names no device is put on one that nobody chose, and no name of a device is known before the machine is there. */
+/** What names no device is put on one that no setting chose, and no name of a device is known before the machine is there. */
 function checkDevices({ failureDomains }: InstallConfig, used: ReadonlySet<string>, report: Report): void {
   for (const { name, networks, networksAt } of failureDomains) {
     if (networks.length < 2 || !used.has(name)) continue

@@ -1,5 +1,5 @@
 // A YAML file whose every value knows its path and its line. Fields are read by name; one that is spelled in other letters is read too,
-// as the installer reads it, with a warning; one that is nobody's is a fault where all names are known.
+// as the installer reads it, with a warning; one that the installer does not read is a fault where all names are known.
 
 import { isAlias, isMap, isScalar, isSeq, LineCounter, type Node, type Pair, parseDocument, type YAMLMap } from 'yaml'
 import { quoteText } from '../ip/malformed.ts'
@@ -199,7 +199,7 @@ export interface Elsewhere {
   readonly keys: readonly string[]
 }
 
-/** Says which keys are nobody's, with where each belongs, or the one that is most like it. */
+/** Says which keys the installer does not read, with where each belongs, or the one that is most like it. */
 export function refuseOtherKeys(
   { value, path, report }: Field,
   known: readonly string[],

@@ -1,5 +1,5 @@
 // What is wrong with an install-config: where, in which words, and whether the installation can work all the same. Faults that the
-// installer of OpenShift finds too have its words, so that whoever looks for them finds them; the path says which host is meant, and
+// installer of OpenShift finds too have its words, so that a search for these words finds them; the path says which host is meant, and
 // the place where in the file it stands.
 
 import { quoteText } from '../ip/malformed.ts'

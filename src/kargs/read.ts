@@ -1,7 +1,7 @@
 // What a guest makes of its kernel arguments: the connections that NetworkManager's generator in the initial RAM disk writes for
 // `ip=` and `nameserver=`, and what it drops without a word. Held against that program by `npm run test:kargs`.
 //
-//   no name of a device      all such items are one connection, on one device that nobody chose
+//   no name of a device      all such items are one connection, on one device that no setting chose
 //   method none              a family without an address is off
 //   a gateway                is of the connection, by its own family; the last one counts. Of a family without an address, it
 //                            makes the connection invalid, and the device gets nothing
@@ -25,7 +25,7 @@ export interface FamilyConfig {
 }
 
 export interface Connection {
-  /** MAC with colons, or name of the interface; undefined for the one device that nobody chose. */
+  /** MAC with colons, or name of the interface; undefined for the one device that no setting chose. */
   readonly nic: string | undefined
   readonly ipv4: FamilyConfig
   readonly ipv6: FamilyConfig

@@ -101,7 +101,7 @@ describe('A MachineSet that is scaled', () => {
     expect(result.isEnough).toBe(true)
   })
 
-  test('is judged by its replicas where nobody says more; one that has all its Machines is not mentioned', () => {
+  test('is judged by its replicas where no other number is asked for; one that has all its Machines is not mentioned', () => {
     const things = [running('workers-0', 1), running('workers-1', 1, 2), aPool('lab', '10.0.0.1-10.0.0.3')].flat()
     const result = judge(nothing, workers(3), aMachineSet('workers-1', 1, ...fromLab), ...things)
     expect(result.orders.map(({ set, verdict }) => [set, verdict])).toEqual([['MachineSet workers-0', 'stalls']])

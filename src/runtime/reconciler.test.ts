@@ -70,7 +70,7 @@ test.each<[string, (times: number) => Promise<PassResult>, number[], PassOutcome
   ],
   ['an error backs off', first(new Error('down')), [0, 100], ['failed', 'done']],
   ['something that is no error backs off too', first('oops'), [0, 100], ['failed', 'done']],
-  ['a conflict looks again at once', first(new ErrorWithPolicy({ kind: 'stale' })), [0, 0], ['conflict', 'done']],
+  ['a conflict is requeued at once', first(new ErrorWithPolicy({ kind: 'stale' })), [0, 0], ['conflict', 'done']],
 ])('%s', async (_, reconcile, times, outcomes) => {
   const run = aRun(reconcile)
   await run.clock.advance(10_000)

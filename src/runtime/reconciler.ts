@@ -1,6 +1,6 @@
-// The contract of a pass: it is given a key, looks at the world as it is, does what is missing, and says when it wants to
-// look again. Everything around it is done here, once: an error backs off, a conflict looks again, an exception is an error
-// like any other, a cancelled pass is no failure, and every pass has an id that its log lines and requests carry.
+// The contract of a pass: it is given a key, looks at the world as it is, does what is missing, and says when the key
+// is to be requeued. Everything around it is done here, once: an error backs off, a conflict is requeued, an exception is an
+// error like any other, a cancelled pass is no failure, and every pass has an id that its log lines and requests carry.
 
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Backoff } from './backoff.ts'
@@ -19,12 +19,12 @@ export function done(): PassResult {
   return { kind: 'done' }
 }
 
-/** Look once more, behind the others. */
+/** Another pass for the key, behind the others. */
 export function requeue(): PassResult {
   return { kind: 'requeue' }
 }
 
-/** Look again after so long, or earlier if something changes. */
+/** Another pass after so long, or earlier if something changes. */
 export function requeueAfter(delayMs: number): PassResult {
   return { kind: 'requeue after', delayMs }
 }

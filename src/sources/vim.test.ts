@@ -139,7 +139,7 @@ describe('which addresses', () => {
     ])
   })
 
-  test('what a guest tells and no one can read is left out: a guest may tell anything', () => {
+  test('what a guest tells and cannot be read is left out: a guest may tell anything', () => {
     const { nic, faults } = read({ guestNICs: [guestNIC({ addresses: [ip('10.0.0.256'), ip('10.0.0.5')] })] })
     expect(nic?.ips).toHaveLength(1)
     expect(faults).toEqual([])

@@ -73,7 +73,7 @@ describe('A MachineSet', () => {
     expect(vcenter.cloned).toHaveLength(8)
   })
 
-  test("takes in Machines that its selector matches and that are nobody else's, and refuses a selector that matches everything", async () => {
+  test('takes in Machines that its selector matches and that have no owner, and refuses a selector that matches everything', async () => {
     const site = await aSite()
     const { world } = site
     const pool = await world.create(aMachinePool())

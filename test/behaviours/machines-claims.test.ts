@@ -204,7 +204,7 @@ describe('A claim that is there already', () => {
       .on({ apiVersion, kind, metadata, poolRef } as Stored)
   }
 
-  test('and belongs to nobody becomes the one of the Machine, and keeps its address', async () => {
+  test('and has no owner becomes the one of the Machine, and keeps its address', async () => {
     const world = await aWorld()
     const pool = await aPool(world)
     const machine = aMachine([aDevice(pool)])

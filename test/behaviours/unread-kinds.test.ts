@@ -1,5 +1,5 @@
 // Kinds that are installed and cannot be read: what needs them waits and says so, and nothing else does. What they would show is
-// given to nobody meanwhile.
+// given to no claim meanwhile.
 
 import { describe, expect, test } from 'vitest'
 import { addressPoolKind } from '../../src/api/address-pool.ts'

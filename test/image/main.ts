@@ -1,5 +1,5 @@
 // `npm run test:image`: the image is made twice, unpacked, and run as a container would run it: in a file system that holds
-// nothing else, as nobody in particular. Needs the right to mount and chroot.
+// nothing else, as a user without a name. Needs the right to mount and chroot.
 
 import { spawn } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

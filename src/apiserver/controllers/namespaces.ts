@@ -18,7 +18,7 @@ import {
 } from './namespace-conditions.ts'
 import { createWorker } from './worker.ts'
 
-/** Objects with finalizers take their time; the namespace looks again until they are gone. */
+/** Objects with finalizers take their time; the namespace is requeued until they are gone. */
 const emptyingPollMs = 200
 
 export function createNamespaces(

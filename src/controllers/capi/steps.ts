@@ -1,7 +1,7 @@
 // What may be written to claims of Cluster API and to their reports, as far as safety rests on it: one function each, named
 // after the step of the model (docs/model) it is. The steps of holds are in `../hold/steps.ts`, and the same is true of both:
-// every write carries the version it was decided on; a refusal is thrown, and means: look again from the beginning; what a
-// write answers is put into the cache at once.
+// every write carries the version it was decided on; a refusal is thrown, and the key is requeued; what a write
+// answers is put into the cache at once.
 
 import {
   type IPAddress,

@@ -94,7 +94,7 @@ export interface Plan {
   /** What the order is to say and to remember. Undefined: nothing is said, because nothing was ever asked for. */
   readonly says: ConditionFact | undefined
   readonly memory: Memory
-  /** When to look again though nothing changes. */
+  /** When it is requeued though nothing changes. */
   readonly waitMs?: number
 }
 

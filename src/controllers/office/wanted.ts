@@ -1,5 +1,5 @@
-// Those that wait for one address, or for one MAC, by what they wait for: a release finds whom it helps without a look at all the
-// others, of which one namespace may have thousands.
+// Those that wait for one address, or for one MAC, by what they wait for: a release finds those that it helps without a look at all
+// the others, of which one namespace may have thousands.
 
 import { toIPText } from '../../ip/address.ts'
 import { containsCIDR, firstIP } from '../../ip/cidr.ts'
@@ -19,13 +19,13 @@ interface Plane<T> {
 }
 
 export class Wanted<T> {
-  readonly #anyone = new Set<T>()
+  readonly #unknown = new Set<T>()
   /** Nearly every pool has one. */
   readonly #planes = new Map<string, Plane<T>>()
   readonly #macs = new Map<MACText, Set<T>>()
 
   get isEmpty(): boolean {
-    return this.#anyone.size + this.#planes.size + this.#macs.size === 0
+    return this.#unknown.size + this.#planes.size + this.#macs.size === 0
   }
 
   add(one: T, wish: Wish): void {
@@ -33,7 +33,7 @@ export class Wanted<T> {
       const by = this.#macs.get(wish.mac) ?? new Set()
       this.#macs.set(wish.mac, by.add(one))
     } else if (wish.block === undefined) {
-      this.#anyone.add(one)
+      this.#unknown.add(one)
     } else {
       const { wanted } = this.#planeOf(wish.block)
       const place = placeOf(wish.block)
@@ -48,7 +48,7 @@ export class Wanted<T> {
       by?.delete(one)
       if (by?.size === 0) this.#macs.delete(wish.mac)
     } else if (wish.block === undefined) {
-      this.#anyone.delete(one)
+      this.#unknown.delete(one)
     } else {
       const name = planeName(wish.block)
       const wanted = this.#planes.get(name)?.wanted
@@ -61,7 +61,7 @@ export class Wanted<T> {
 
   /** Those that a free block may help: they want it, what it is part of, or a part of it. */
   helpedBy(freed: Block): T[] {
-    const sets = [this.#anyone]
+    const sets = [this.#unknown]
     for (const { family, bits, wanted } of this.#planes.values()) {
       if (family !== freed.ip.family) continue
       if (bits <= freed.bits) sets.push(wanted.get(placeOf({ ip: freed.ip, bits }))?.by ?? new Set())
@@ -76,7 +76,7 @@ export class Wanted<T> {
   }
 
   *all(): Generator<T, void, undefined> {
-    yield* this.#anyone
+    yield* this.#unknown
     for (const { wanted } of this.#planes.values()) for (const { by } of wanted.values()) yield* by
     for (const by of this.#macs.values()) yield* by
   }

@@ -2,7 +2,7 @@
 // `mooring node`, over a unix socket, and prints what that answers. It decides nothing and keeps nothing.
 //
 // It answers by itself only what needs no node: VERSION, a call without CNI_COMMAND, and that `mooring node` does not answer.
-// That is an error for DEL too: a DEL that succeeded would be forgotten by the runtime, and its address kept for nobody. An
+// That is an error for DEL too: the runtime would forget a DEL that succeeded, and its address would stay taken, held by no pod. An
 // error with code 11 makes the runtime come again.
 //
 // Neither package net nor fmt: a plugin is started several times for every pod, and half its size is half its start.

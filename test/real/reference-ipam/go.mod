@@ -1,4 +1,4 @@
-// The reference Cluster API IPAM provider, a controller that nobody here wrote, run unchanged against our API server.
+// The reference Cluster API IPAM provider, a controller of another project, run unchanged against our API server.
 module mooring.dev/test/real/reference-ipam
 
 go 1.25.0

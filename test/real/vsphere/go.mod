@@ -1,4 +1,4 @@
-// Cluster API's provider for vSphere, a consumer of claims that nobody here wrote. Only versions are named here; its own
+// Cluster API's provider for vSphere, a consumer of claims that is another project's. Only versions are named here; its own
 // replacements are repeated, since they do not travel with a module.
 module mooring.dev/test/real/vsphere
 

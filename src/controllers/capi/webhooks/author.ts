@@ -1,7 +1,7 @@
 // Which users may say that a claim has an address. Mooring's memory is on the claim (`mooring.dev/address`, `mooring.dev/subnet`)
 // and in its IPAddress, and a claim that is moved or restored brings both. So a user who may write them could take any address
-// for a claim. Only those may who could as well write the ledger itself: the controller, administrators, the user of clusterctl
-// and of a restore. What is removed, Mooring puts back: that is open to all, and so is all else on these objects.
+// for a claim. Only users who could also write holds may: the controller, administrators, the user of clusterctl and of a
+// restore. What is removed, Mooring puts back: removing is open to all users, and so is all else on these objects.
 //
 // An IPAddress counts only as far as it names a pool of ours: those of other providers are not touched. A provider that serves
 // the same kinds of pools beside Mooring needs the permission too (docs/how-to/take-over.md).

@@ -151,7 +151,7 @@ describe('the claim of an entry', () => {
     expect(planFor({ claim: claim(metadata), report: undefined }).adopt).toEqual([])
   })
 
-  test('that is bound to an IPAddress of nobody gets it for its own, if the pool is of a kind that Mooring serves', () => {
+  test('that is bound to an IPAddress without an owner gets it for its own, if the pool is of a kind that Mooring serves', () => {
     expect(planFor({ claim: claim(own, bound), report: address() }).own).toHaveLength(1)
     const foreign = { ...poolRef, apiGroup: 'example.org' }
     const pools = [{ ...entry, group: 'example.org' }]

@@ -131,8 +131,8 @@ function stateOf(
   const adopted = isWhole(claim, machine) ? {} : { adopt: claim }
   const found = addressOf(claim, report, rival)
   if (!('address' in found)) return { name, ...adopted, why: found.why }
-  const isNobodys = report?.metadata.ownerReferences.length === 0 && poolOfClaim(claim) !== undefined
-  return { name, ...adopted, ...(isNobodys && { own: { claim, report } }), address: found.address, why: '' }
+  const isUnowned = report?.metadata.ownerReferences.length === 0 && poolOfClaim(claim) !== undefined
+  return { name, ...adopted, ...(isUnowned && { own: { claim, report } }), address: found.address, why: '' }
 }
 
 function whyNotUsed(claim: IPAddressClaim, { poolRef }: WantedClaim, { metadata }: Machine): string | undefined {

@@ -1,5 +1,5 @@
 // Every write of `machine.claims`, one function each. What exists is written under the uid and version it was decided on; what a
-// write answers is put into the cache at once. A refusal is thrown, and means: look again from the beginning.
+// write answers is put into the cache at once. A refusal is thrown, and the key is requeued.
 
 import type { ConditionFact } from '../../../api/condition.ts'
 import { type IPAddress, ownerReferenceToClaim } from '../../../api/ip-address.ts'

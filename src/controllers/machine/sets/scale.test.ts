@@ -67,7 +67,7 @@ describe('planScale', () => {
   test.each<[string, readonly Machine[], object, string]>([
     ['there are none', [], {}, 'adopt ; create 2; remove '],
     ['there are as many as wanted', [a, b], {}, 'adopt ; create 0; remove '],
-    ["one is nobody's", [a, aMachine('x', { owner: '' })], {}, 'adopt x; create 0; remove '],
+    ['one has no owner', [a, aMachine('x', { owner: '' })], {}, 'adopt x; create 0; remove '],
     ["one is another set's", [a, aMachine('x', { owner: 'other' })], {}, 'adopt ; create 1; remove '],
     ['one is of another namespace', [a, aMachine('x', { owner: '', namespace: 'm' })], {}, 'adopt ; create 1; remove '],
     ['one is on its way out', [a, aMachine('b', { isDeleting: true })], {}, 'adopt ; create 1; remove '],

@@ -1,5 +1,5 @@
 // Every write of `machine.vm` to the API server, one function each. What exists is written under the uid and version it was decided
-// on; what a write answers is in the cache at once. A refusal is thrown, and means: look again from the beginning.
+// on; what a write answers is in the cache at once. A refusal is thrown, and the key is requeued.
 
 import { isDeepStrictEqual } from 'node:util'
 import { type ConditionFact, setCondition } from '../../../api/condition.ts'

@@ -203,7 +203,7 @@ describe('the network of a provider spec', () => {
     expect(tags(...many)).toEqual(['providerSpec.tagIDs: Too many: 11: must have at most 10 items'])
   })
 
-  test('beside fields that nobody knows is allowed, and each of them is named', () => {
+  test('beside unknown fields is allowed, and each of them is named', () => {
     expect(judged([device], 'machine', { numCpus: 4 }).warnings).toEqual(['Unknown field (numCpus) will be ignored'])
   })
 })

@@ -97,7 +97,7 @@ async function reconcileFound(key: string, found: Found, world: PoolWorld): Prom
 /** How soon it is asked again what could not be read. */
 const readAgainMs = 10_000
 
-/** It would be stored for good that nobody in the cluster has the name of the space. */
+/** It would be stored for good that no pool or network of the cluster has the name of the space. */
 const isConcluding = (plan: Plan): boolean => plan.kind === 'write' && plan.isUnseen
 
 /** Its own event brings the next pass. */

@@ -1,5 +1,5 @@
-// That nobody in the cluster has the name of a space is decided once for a pool, and stored: a cache that is behind, or empty for
-// want of a permission, must not decide it. So what can have the name is listed first.
+// That no pool or network of the cluster has the name of a space is decided once for a pool, and stored: a cache that is behind,
+// or empty for want of a permission, must not decide it. So what can have the name is listed first.
 
 import { clusterAddressPoolKind } from '../../../api/address-pool.ts'
 import { isApiError } from '../../../kube/api-error.ts'

@@ -1,5 +1,5 @@
 // Every write of `vm.claims`, one function each. What exists is written under the uid and version it was decided on; what a
-// write answers is put into the cache at once. A refusal is thrown, and means: look again from the beginning.
+// write answers is put into the cache at once. A refusal is thrown, and the key is requeued.
 
 import { type IPAMClaim, ipamClaimKind } from '../../../api/ipam-claim.ts'
 import {

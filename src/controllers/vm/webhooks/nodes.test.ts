@@ -38,7 +38,7 @@ test.each([
   ['takes no claim of another node over', claim('one'), claim('two'), by('one', 'UPDATE'), false],
   ['takes no claim of a virtual machine over', claim('one'), claim(undefined), by('one', 'UPDATE'), false],
   [
-    'notes who uses a claim that no node made',
+    'notes which pod uses a claim that no node made',
     claim(undefined, { annotations: { 'mooring.dev/used-by': 'x' } }),
     claim(undefined),
     by('one', 'UPDATE'),

@@ -3,7 +3,7 @@
 // the node that the token is bound to, which it knows from the token itself.
 //
 //   create      a claim that is marked for its own node
-//   update      such a claim, and it stays so marked; or nothing but who uses a claim that no node made
+//   update      such a claim, and it stays so marked; or nothing but which pod uses a claim that no node made
 //   delete      such a claim
 //
 // An agent is known by a permission that nothing else has: to `answer` for `nodes` of our group.
