@@ -33,7 +33,7 @@ describe('a kubeconfig', () => {
       server: 'https://one.example:6443',
       ca: 'CA',
       serverName: 'kube',
-      trustsAnyone: false,
+      trustsAnyServer: false,
       clientCertificate: { certificate: 'CERT', key: 'KEY' },
       namespace: 'lab',
     })
@@ -110,7 +110,7 @@ describe('in a pod', () => {
     expect(inCluster(around(files, env))).toEqual({
       server: 'https://[fd00::1]:443',
       ca: 'CA',
-      trustsAnyone: false,
+      trustsAnyServer: false,
       token: { kind: 'file', path: `${account}/token` },
       namespace: 'mooring-system',
     })

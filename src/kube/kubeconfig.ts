@@ -13,7 +13,7 @@ export interface Connection {
   /** PEM; without it the system's authorities are trusted. */
   readonly ca?: string
   /** Only when the file says so in plain words. */
-  readonly trustsAnyone: boolean
+  readonly trustsAnyServer: boolean
   /** The name in the server's certificate, when it is not the host's. */
   readonly serverName?: string
   readonly clientCertificate?: { readonly certificate: string; readonly key: string }
@@ -65,7 +65,7 @@ export function inCluster({ env, readFile }: Surroundings): Connection | undefin
   return {
     server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
     ...(ca !== undefined && { ca }),
-    trustsAnyone: false,
+    trustsAnyServer: false,
     token: { kind: 'file', path: `${account}/token` },
     namespace: readFile(`${account}/namespace`)?.trim() || 'default',
   }
@@ -188,7 +188,7 @@ function toCluster(surroundings: Surroundings, cluster: Entry): Omit<Connection,
   return {
     server: server.replace(/\/+$/, ''),
     ...(ca !== undefined && { ca }),
-    trustsAnyone: fields['insecure-skip-tls-verify'] === true,
+    trustsAnyServer: fields['insecure-skip-tls-verify'] === true,
     ...(serverName !== undefined && serverName !== '' && { serverName }),
   }
 }

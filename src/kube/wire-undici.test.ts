@@ -32,7 +32,7 @@ async function listen(server: Server): Promise<number> {
 
 function aWire(server: string, more: Partial<Connection> = {}, options: Partial<UndiciWireOptions> = {}) {
   const clock = new VirtualClock()
-  const connection: Connection = { server, trustsAnyone: false, namespace: 'default', ...more }
+  const connection: Connection = { server, trustsAnyServer: false, namespace: 'default', ...more }
   const { wire, close } = createUndiciWire({ connection, clock, readFile: () => undefined, ...options })
   ends.push(close)
   const send = (request: Partial<WireRequest> = {}) =>
@@ -225,8 +225,8 @@ test('no environment variable makes us trust a server', async () => {
 })
 
 test('a kubeconfig that trusts any server is refused, unless that is what was asked for', () => {
-  expect(() => aWire('https://127.0.0.1:1', { trustsAnyone: true })).toThrow('insecure-skip-tls-verify')
-  expect(() => aWire('https://127.0.0.1:1', { trustsAnyone: true }, { mayTrustAnyone: true })).not.toThrow()
+  expect(() => aWire('https://127.0.0.1:1', { trustsAnyServer: true })).toThrow('insecure-skip-tls-verify')
+  expect(() => aWire('https://127.0.0.1:1', { trustsAnyServer: true }, { mayTrustAnyServer: true })).not.toThrow()
 })
 
 test('a key that cannot be read is refused with a sentence, before anything is sent', () => {

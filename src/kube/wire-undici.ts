@@ -18,7 +18,7 @@ export interface UndiciWireOptions {
   /** The text of a file; undefined when there is none. */
   readonly readFile: (path: string) => string | undefined
   /** For development alone: a kubeconfig may say that any certificate will do. */
-  readonly mayTrustAnyone?: boolean
+  readonly mayTrustAnyServer?: boolean
   readonly connectionsMax?: number
 }
 
@@ -42,8 +42,8 @@ const textBytesMax = 512 * 1024 * 1024 - 32
 const idleMs = 60_000
 
 export function createUndiciWire(options: UndiciWireOptions): UndiciWire {
-  const { connection, mayTrustAnyone = false, connectionsMax = 128 } = options
-  if (connection.trustsAnyone && !mayTrustAnyone) {
+  const { connection, mayTrustAnyServer = false, connectionsMax = 128 } = options
+  if (connection.trustsAnyServer && !mayTrustAnyServer) {
     throw new KubeconfigError(
       'the kubeconfig says insecure-skip-tls-verify: any host could answer as the server; give its certificate-authority',
     )
@@ -57,7 +57,7 @@ export function createUndiciWire(options: UndiciWireOptions): UndiciWire {
     bodyTimeout: 0,
     connect: {
       timeout: connectMs,
-      rejectUnauthorized: !connection.trustsAnyone,
+      rejectUnauthorized: !connection.trustsAnyServer,
       secureContext: toSecureContext(connection),
       ...(connection.serverName !== undefined && { servername: connection.serverName }),
     },

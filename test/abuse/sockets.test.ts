@@ -73,7 +73,7 @@ describe('connections', () => {
       stream.close(8)
     }
     session.destroy()
-    await nobodyWatches()
+    await everyWatchIsOver()
   })
 })
 
@@ -122,7 +122,7 @@ describe('watches', () => {
       for (const stream of streams) stream.on('error', () => {})
       session.destroy()
     }
-    await nobodyWatches()
+    await everyWatchIsOver()
   })
 
   test('a client that does not read is cut off, and its socket is closed', async () => {
@@ -135,7 +135,7 @@ describe('watches', () => {
       const made = await target.send('POST', N, JSON.stringify(aConfigMap(`large-${i}`, { large })))
       expect(made.code).toBe(201)
     }
-    await nobodyWatches()
+    await everyWatchIsOver()
     // A paused socket learns that it is closed when it writes.
     await until(() => {
       if (!socket.destroyed) socket.write('x')
@@ -163,7 +163,7 @@ describe('more connections than the server has places for', () => {
 })
 
 /** Every watch that a client had is over: its subscription and its place. */
-async function nobodyWatches(): Promise<void> {
+async function everyWatchIsOver(): Promise<void> {
   await until(() => target.openWatches() === 0)
 }
 

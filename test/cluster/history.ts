@@ -143,13 +143,13 @@ class WorldAt {
     }
     this.#reports.set(key, report)
     shownBy.add(key)
-    if (!this.#isOfSomebody(report)) {
+    if (!this.#isOfLivingClaim(report)) {
       if (isNew) this.strays++
       return
     }
     for (const other of shownBy) {
       const rival = this.#reports.get(other)
-      if (other === key || rival === undefined || !this.#isOfSomebody(rival)) continue
+      if (other === key || rival === undefined || !this.#isOfLivingClaim(rival)) continue
       this.faults.push(`${at}: ${place} is shown by ${other} and by ${key}`)
     }
     this.#mustBeHeldFor(at, report)
@@ -166,12 +166,12 @@ class WorldAt {
     }
     for (const key of this.#shownBy.get(place) ?? []) {
       const report = this.#reports.get(key)
-      if (report !== undefined && this.#isOfSomebody(report)) this.#mustBeHeldFor(at, report)
+      if (report !== undefined && this.#isOfLivingClaim(report)) this.#mustBeHeldFor(at, report)
     }
   }
 
   /** Of a claim that exists. */
-  #isOfSomebody(report: Read): boolean {
+  #isOfLivingClaim(report: Read): boolean {
     return this.#uids.has(ownerUidOf(report))
   }
 

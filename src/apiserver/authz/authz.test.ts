@@ -261,9 +261,9 @@ describe('the roles a cluster starts with', () => {
     ['admin', want('create', 'rolebindings', { ...inTeam, group: 'rbac.authorization.k8s.io' }), true],
     ['admin', want('delete', 'pods', inTeam), true],
     ['admin', want('list', 'pods', { namespace: 'team-b' }), false],
-    ['anyone', want('create', 'selfsubjectaccessreviews', { group: 'authorization.k8s.io' }), true],
-    ['anyone', wantPath('get', '/apis/apps/v1'), true],
-    ['anyone', wantPath('get', '/metrics'), false],
+    ['any user', want('create', 'selfsubjectaccessreviews', { group: 'authorization.k8s.io' }), true],
+    ['any user', wantPath('get', '/apis/apps/v1'), true],
+    ['any user', wantPath('get', '/metrics'), false],
   ])('let %s ask %j: %s', (username, attributes, expected) => {
     expect(may(username, attributes)).toBe(expected)
   })
