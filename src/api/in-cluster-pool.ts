@@ -9,7 +9,7 @@ import { parseEntry } from '../ip/range.ts'
 import { quarantineSecondsMax } from '../limits.ts'
 import { conversionDataAnnotation, ipamGroup } from './names.ts'
 import { apiVersionOf, type Metadata, metadataOf, type VersionedKind } from './object.ts'
-import { addressIn, familyOf, type Pool, poolOf, setOf } from './pool.ts'
+import { addressIn, familyOf, makePool, type Pool, setOf } from './pool.ts'
 import { childOf, flagOf, has, integerOf, isRecord, malformedBy, shapeOf, textOf, textsOf } from './shape.ts'
 import { spaceOfPool } from './space.ts'
 
@@ -78,7 +78,7 @@ export function inClusterToPool({ kind, metadata, spec }: InClusterPool): Pool |
   if (family === 4 && spec.prefix > 32) faults.push(`spec.prefix is ${spec.prefix}, and IPv4 has 32 bits`)
   if (faults.length > 0) return malformedBy(faults)
   const identity = { apiGroup: kind.group, kind: kind.kind, namespace: metadata.namespace, name: metadata.name }
-  return poolOf({
+  return makePool({
     identity,
     apiVersion: apiVersionOf(kind),
     metadata,

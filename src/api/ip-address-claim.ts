@@ -16,9 +16,9 @@ import {
   subnetAnnotation,
 } from './names.ts'
 import {
+  hasDeletionTimestamp,
   hasPausedAnnotation,
   type Identity,
-  isDeleting,
   isParsed,
   type Metadata,
   metadataOf,
@@ -93,7 +93,7 @@ export function parseIPAddressClaim(object: unknown, readMetadata = metadataOf):
     addressName: addressName === metadata.name ? metadata.name : addressName,
     // Older definitions of v1beta1 keep conditions in the old place alone.
     conditions: conditionsOf(has(status, 'v1beta2') ? childOf(status, 'v1beta2') : status, 'conditions'),
-    isDeleting: isDeleting(metadata),
+    isDeleting: hasDeletionTimestamp(metadata),
     isPaused: hasPausedAnnotation(metadata),
   }
   return faults.length > 0 ? malformedBy(faults) : claim

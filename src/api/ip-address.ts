@@ -12,7 +12,7 @@ import {
 } from './ip-address-claim.ts'
 import { clusterNameLabel, ipamGroup, protectAddressFinalizer } from './names.ts'
 import {
-  isDeleting,
+  hasDeletionTimestamp,
   isParsed,
   type Metadata,
   metadataOf,
@@ -63,7 +63,7 @@ export function parseIPAddress(object: unknown, readMetadata = metadataOf): Pars
     address: requiredText(spec, 'address'),
     prefix: integerOf(spec, 'prefix', 0, 128),
     gateway: shared(textOf(spec, 'gateway') ?? ''),
-    isDeleting: isDeleting(metadata),
+    isDeleting: hasDeletionTimestamp(metadata),
   }
   return faults.length > 0 ? malformedBy(faults) : address
 }

@@ -16,7 +16,7 @@ import {
   vmLabel,
   vmNameAnnotation,
 } from './names.ts'
-import { isDeleting, isParsed, type Metadata, metadataOf, type Parsed, type VersionedKind } from './object.ts'
+import { hasDeletionTimestamp, isParsed, type Metadata, metadataOf, type Parsed, type VersionedKind } from './object.ts'
 import { shared } from './repeated.ts'
 import { type AddressRequest, isRequest, noRequest, parseRequestedIPs, parseRequestedMAC } from './requests.ts'
 import {
@@ -100,7 +100,7 @@ export function parseIPAMClaim(object: unknown, readMetadata = metadataOf): Pars
     ips: textsOf(status, 'ips'),
     ownerPod: textOf(childOf(status, 'ownerPod'), 'name') ?? '',
     conditions: conditionsOf(status, 'conditions'),
-    isDeleting: isDeleting(metadata),
+    isDeleting: hasDeletionTimestamp(metadata),
   }
   return faults.length > 0 ? malformedBy(faults) : claim
 }

@@ -12,7 +12,7 @@ import {
   primaryClaimAnnotation,
   targetReadyAnnotation,
 } from './names.ts'
-import { isDeleting, isParsed, type Metadata, metadataOf, type Parsed } from './object.ts'
+import { hasDeletionTimestamp, isParsed, type Metadata, metadataOf, type Parsed } from './object.ts'
 import { shared } from './repeated.ts'
 import { childOf, flagOf, itemsOf, malformedBy, ownText, shapeOf, textMapOf, textOf } from './shape.ts'
 
@@ -69,7 +69,7 @@ export function parseLauncherPod(object: unknown, readMetadata = metadataOf): Pa
     isCompleted: phase === 'Succeeded' || phase === 'Failed',
     isMigrationTarget: ownText(textMapOf(whole, 'labels'), migrationJobLabel) !== undefined,
     isTargetReady: ownText(annotations, targetReadyAnnotation) !== undefined,
-    isDeleting: isDeleting(metadata),
+    isDeleting: hasDeletionTimestamp(metadata),
   }
   return faults.length > 0 ? malformedBy(faults) : pod
 }

@@ -3,7 +3,7 @@
 
 import type { Malformed } from '../ip/malformed.ts'
 import { machineKind, providerSpecOf } from './machine.ts'
-import { isDeleting, isParsed, type Metadata, metadataOf, type Parsed, type VersionedKind } from './object.ts'
+import { hasDeletionTimestamp, isParsed, type Metadata, metadataOf, type Parsed, type VersionedKind } from './object.ts'
 import { shared } from './repeated.ts'
 import { type LabelSelector, selectorOf } from './selector.ts'
 import { childOf, integerOf, malformedBy, type Shape, shapeOf, shapesOf, textMapOf, textOf } from './shape.ts'
@@ -84,6 +84,6 @@ function setOf(root: Shape, spec: Shape, template: Shape, readMetadata: typeof m
     machineSpec: childOf(template, 'spec').value,
     deletePolicy: textOf(spec, 'deletePolicy') ?? 'Random',
     providerSpec: providerSpecOf(childOf(template, 'spec')),
-    isDeleting: isDeleting(metadata),
+    isDeleting: hasDeletionTimestamp(metadata),
   }
 }

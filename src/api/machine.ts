@@ -6,7 +6,7 @@ import type { Malformed } from '../ip/malformed.ts'
 import { type Condition, conditionsOf } from './condition.ts'
 import { machineGroup } from './names.ts'
 import {
-  isDeleting,
+  hasDeletionTimestamp,
   isParsed,
   type Metadata,
   metadataOf,
@@ -96,7 +96,7 @@ export function parseMachine(object: unknown, readMetadata = metadataOf): Parsed
     nodeName: textOf(childOf(status, 'nodeRef'), 'name') ?? '',
     preDrainHooks: hooksOf(spec, 'preDrain'),
     preTerminateHooks: hooksOf(spec, 'preTerminate'),
-    isDeleting: isDeleting(metadata),
+    isDeleting: hasDeletionTimestamp(metadata),
   }
   return faults.length > 0 ? malformedBy(faults) : machine
 }

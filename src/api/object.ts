@@ -131,7 +131,7 @@ function ownerReferenceOf(shape: Shape, ofName: string): OwnerReference {
 
 const owners = new Repeated<OwnerReference>()
 
-export const isDeleting = ({ deletionTimestamp }: Metadata): boolean => deletionTimestamp !== undefined
+export const hasDeletionTimestamp = ({ deletionTimestamp }: Metadata): boolean => deletionTimestamp !== undefined
 
 /** The annotation counts with any value, "false" included: that is what every Cluster API controller does. */
 export const hasPausedAnnotation = ({ annotations }: Metadata): boolean => Object.hasOwn(annotations, pausedAnnotation)

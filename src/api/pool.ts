@@ -8,7 +8,7 @@ import type { CIDR } from '../ip/cidr.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { parseEntry, type Range } from '../ip/range.ts'
 import { emptySet, type RangeSet, toRangeSet } from '../ip/range-set.ts'
-import { hasPausedAnnotation, type Identity, identityKey, isDeleting, type Metadata } from './object.ts'
+import { hasDeletionTimestamp, hasPausedAnnotation, type Identity, identityKey, type Metadata } from './object.ts'
 import type { LabelSelector } from './selector.ts'
 
 export const strategies = ['lowestFree', 'random', 'leastRecentlyUsed'] as const
@@ -102,7 +102,7 @@ export interface PoolParts {
   readonly nameservers?: readonly string[]
 }
 
-export function poolOf(parts: PoolParts): Pool {
+export function makePool(parts: PoolParts): Pool {
   return {
     spaceAsked: undefined,
     isOneOfTwo: false,
@@ -119,7 +119,7 @@ export function poolOf(parts: PoolParts): Pool {
     allowedNamespaces: undefined,
     overlapPolicy: 'warn',
     nameservers: [],
-    isDeleting: isDeleting(parts.metadata),
+    isDeleting: hasDeletionTimestamp(parts.metadata),
     isPaused: hasPausedAnnotation(parts.metadata),
     ...parts,
   }

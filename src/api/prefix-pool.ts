@@ -5,7 +5,7 @@ import { bitsOf } from '../ip/address.ts'
 import { isMalformed, type Malformed } from '../ip/malformed.ts'
 import { ipamGroup } from './names.ts'
 import { apiVersionOf, type Metadata, metadataOf, type VersionedKind } from './object.ts'
-import { addressIn, familyOf, type Pool, poolOf, setOf } from './pool.ts'
+import { addressIn, familyOf, makePool, type Pool, setOf } from './pool.ts'
 import { childOf, integerOf, malformedBy, shapeOf, textOf, textsOf } from './shape.ts'
 import { spaceOfPool } from './space.ts'
 
@@ -73,7 +73,7 @@ export function prefixToPool({ kind, metadata, spec }: PrefixPool): Pool | Malfo
   }
   if (faults.length > 0) return malformedBy(faults)
   const identity = { apiGroup: kind.group, kind: kind.kind, namespace: metadata.namespace, name: metadata.name }
-  return poolOf({
+  return makePool({
     identity,
     apiVersion: apiVersionOf(kind),
     metadata,

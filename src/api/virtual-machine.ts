@@ -3,7 +3,7 @@
 
 import type { Malformed } from '../ip/malformed.ts'
 import { addressesAnnotation, defaultNetworkAnnotation, interfacesAnnotation, kubevirtGroup } from './names.ts'
-import { isDeleting, isParsed, type Metadata, metadataOf, type Parsed, type VersionedKind } from './object.ts'
+import { hasDeletionTimestamp, isParsed, type Metadata, metadataOf, type Parsed, type VersionedKind } from './object.ts'
 import { shared } from './repeated.ts'
 import type { RequestTexts } from './requests.ts'
 import {
@@ -82,7 +82,7 @@ export function parseVirtualMachine(object: unknown, readMetadata = metadataOf):
     interfaces: interfacesOf(childOf(template, 'spec'), metadata.namespace),
     ...requestTextsOf(childOf(template, 'metadata')),
     shown: ownText(textMapOf(whole, 'annotations'), interfacesAnnotation),
-    isDeleting: isDeleting(metadata),
+    isDeleting: hasDeletionTimestamp(metadata),
   }
   return faults.length > 0 ? malformedBy(faults) : vm
 }
@@ -106,7 +106,7 @@ export function parseVirtualMachineInstance(
     phase: shared(textOf(status, 'phase') ?? ''),
     nodeName: shared(textOf(status, 'nodeName') ?? ''),
     activePods: Object.keys(childOf(status, 'activePods').value),
-    isDeleting: isDeleting(metadata),
+    isDeleting: hasDeletionTimestamp(metadata),
   }
   return faults.length > 0 ? malformedBy(faults) : vmi
 }

@@ -11,8 +11,8 @@
 
 import { type ClusterUDN, isRenderedFrom } from '../api/cluster-user-defined-network.ts'
 import { cniGroup, namespaceNameLabel } from '../api/names.ts'
-import { type Identity, isDeleting } from '../api/object.ts'
-import { type Pool, poolOf } from '../api/pool.ts'
+import { hasDeletionTimestamp, type Identity } from '../api/object.ts'
+import { makePool, type Pool } from '../api/pool.ts'
 import type { LabelSelector } from '../api/selector.ts'
 import { spaceOfPool } from '../api/space.ts'
 import { bitsOf, type IP, toIPText } from '../ip/address.ts'
@@ -68,7 +68,7 @@ export function comesBefore(one: OVNAttachment, other: OVNAttachment, udn: Clust
     const { metadata, reading } = attachment
     const isMade = udn !== undefined && isRenderedFrom(udn, metadata)
     const isByRight = isMade || reading.name === `${metadata.namespace}_${metadata.name}`
-    return `${Number(isDeleting(metadata))}${Number(!isByRight)}${metadata.creationTimestamp}`
+    return `${Number(hasDeletionTimestamp(metadata))}${Number(!isByRight)}${metadata.creationTimestamp}`
   }
   const [mine, its] = [rank(one), rank(other)]
   return mine === its ? one.key < other.key : mine < its
@@ -118,7 +118,7 @@ export function ovnNetworkOf(
     const kept = [...single(management), ...within(config.infrastructure)]
     const excluded = [...within(config.excluded), ...kept].map(rangeOfCIDR)
     const addresses = toRangeSet(family, [rangeOfCIDR(subnet)])
-    return poolOf({
+    return makePool({
       identity: source,
       apiVersion,
       metadata: first.metadata,
@@ -156,7 +156,7 @@ export function mooringNetworkOf(attachment: Attachment<MooringReading>): Networ
   const source: Identity = { apiGroup: cniGroup, kind: attachmentKind, namespace, name: metadata.name }
   const { ranges } = config.from
   const pools = ranges.map(({ family, prefix, addresses, excluded, gateway }) =>
-    poolOf({
+    makePool({
       identity: source,
       apiVersion,
       metadata,

@@ -76,7 +76,7 @@ export function startNodeAgent(options: NodeAgentOptions): NodeAgent {
   }
   const manager = new Manager({ clock, random, log })
   const domain = manager.domain('node')
-  for (const one of followed) domain.addSource(one)
+  for (const one of followed) domain.addFeed(one)
   const reconciler = (name: string, reconcile: (key: string, world: NodeWorld) => Promise<PassResult>) =>
     domain.addReconciler(
       defineReconciler({

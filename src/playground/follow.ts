@@ -38,7 +38,7 @@ export function follow<T extends KubeObject, I extends string = never>(
   const cache = new Cache<T, I>({ onError, ...(indexes && { indexes }) })
   const onNotInstalled = () => discovery.forget(kind)
   const selection = labelSelector === undefined ? {} : { labelSelector }
-  domain.addSource(new Reflector({ kind, cache, client, clock, random, log, onNotInstalled, ...selection }), {
+  domain.addFeed(new Reflector({ kind, cache, client, clock, random, log, onNotInstalled, ...selection }), {
     isNeeded,
   })
   return cache

@@ -3,10 +3,10 @@ import { seededRandom } from '../../test/harness/seeded-random.ts'
 import { silentLog } from '../../test/harness/silent-log.ts'
 import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import type { Source } from './domain.ts'
+import type { Feed } from './domain.ts'
 import { Manager } from './manager.ts'
 
-function aKind(problem: string, isInstalled: boolean): Source {
+function aKind(problem: string, isInstalled: boolean): Feed {
   return {
     name: 'buoys',
     isInstalled,
@@ -17,11 +17,11 @@ function aKind(problem: string, isInstalled: boolean): Source {
   }
 }
 
-async function started(source: Source) {
+async function started(feed: Feed) {
   const metrics = createMetrics()
   const manager = new Manager({ clock: new VirtualClock(), random: seededRandom(1), log: silentLog, metrics })
   const domain = manager.domain('toy')
-  domain.addSource(source)
+  domain.addFeed(feed)
   await manager.start()
   await settle()
   const state = /^mooring_desk_state\{desk="toy",state="([\w ]+)"\} 1$/m.exec(metrics.text())?.[1]
@@ -49,9 +49,7 @@ test('a desk that lacks nothing stands by until this process leads, and one that
       }),
   })
   manager.domain('idle')
-  manager
-    .domain('late')
-    .addSource({ ...aKind('', true), problem: () => undefined, synced: () => new Promise(() => {}) })
+  manager.domain('late').addFeed({ ...aKind('', true), problem: () => undefined, synced: () => new Promise(() => {}) })
   const started = manager.start()
   await settle()
   const states = () =>

@@ -1,5 +1,5 @@
-// A failure domain: sources, and the reconcilers and tasks that cannot do without them. What one domain lacks holds up
-// nothing but itself and the domains that need it.
+// A failure domain: feeds of caches, and the reconcilers and tasks that cannot do without them. What one domain lacks holds
+// up nothing but itself and the domains that need it.
 //
 //   new --start--> starting --nothing is missing, admitted--> working ----- stop -----> stopping --> stopped
 //                     |                                        |   ^
@@ -11,8 +11,8 @@ import type { Log } from '../telemetry/log.ts'
 import type { Reconciler, RunningReconciler } from './reconciler.ts'
 import type { CancelReason } from './retry-policy.ts'
 
-/** Keeps a cache up to date until it is stopped. */
-export interface Source {
+/** Keeps a cache up to date until it is stopped: a reflector, as a rule. */
+export interface Feed {
   readonly name: string
   start(): void
   /** Resolves when the cache is complete for the first time; rejects when the signal is aborted before. */
@@ -59,8 +59,8 @@ export interface Missing {
 export interface Domain {
   readonly name: string
   readonly state: DomainState
-  /** A source that several domains read is added to each of them; it is started once. */
-  addSource(source: Source, options?: SourceOptions): void
+  /** A feed of a cache that several domains read is added to each of them; it is started once. */
+  addFeed(feed: Feed, options?: FeedOptions): void
   /** The answer takes marks at once; passes begin when the domain works. */
   addReconciler(reconciler: Reconciler): RunningReconciler
   /** It begins when the domain works for the first time. */
@@ -79,19 +79,19 @@ export interface Domain {
   readonly backlog: number
 }
 
-export interface SourceOptions {
+export interface FeedOptions {
   /**
-   * True, the default: the domain waits while the source has a problem. `where installed`: that the server does not have the
-   * kind is no problem. False: it works without the source once that has synced or has a problem.
+   * True, the default: the domain waits while the feed has a problem. `where installed`: that the server does not have the
+   * kind is no problem. False: it works without the feed once that has synced or has a problem.
    */
-  readonly isNeeded?: Need
+  readonly isNeeded?: Necessity
 }
 
-export type Need = boolean | 'where installed'
+export type Necessity = boolean | 'where installed'
 
-/** A source as every domain sees it that reads it. */
-export interface FollowedSource {
-  readonly source: Source
+/** A feed as every domain sees it that reads its cache. */
+export interface SharedFeed {
+  readonly feed: Feed
   hasSynced: boolean
 }
 
@@ -99,7 +99,7 @@ export interface FollowedSource {
 export interface DomainParts {
   readonly log: Log
   mustBeNew(what: string): void
-  follow(source: Source): FollowedSource
+  follow(feed: Feed): SharedFeed
   run(reconciler: Reconciler): RunningReconciler
   begin(task: Task): void
   /** Something that a domain waits for has changed. */
@@ -130,7 +130,7 @@ export class ManagedDomain implements Domain {
   state: DomainState = 'new'
   readonly #parts: DomainParts
   readonly #options: DomainOptions
-  readonly #sources = new Map<FollowedSource, Required<SourceOptions>>()
+  readonly #feeds = new Map<SharedFeed, Required<FeedOptions>>()
   readonly #reconcilers: RunningReconciler[] = []
   readonly #tasks: Task[] = []
   #hasWorked = false
@@ -142,9 +142,9 @@ export class ManagedDomain implements Domain {
     options.admission?.onChange(parts.changed)
   }
 
-  addSource(source: Source, { isNeeded = true }: SourceOptions = {}): void {
-    this.#parts.mustBeNew('a source')
-    this.#sources.set(this.#parts.follow(source), { isNeeded })
+  addFeed(feed: Feed, { isNeeded = true }: FeedOptions = {}): void {
+    this.#parts.mustBeNew('a feed')
+    this.#feeds.set(this.#parts.follow(feed), { isNeeded })
   }
 
   addReconciler(reconciler: Reconciler): RunningReconciler {
@@ -211,7 +211,7 @@ export class ManagedDomain implements Domain {
       lacks.push({ reason: `it is not known yet what ${this.name} lacks`, isKnown: false, isFault: true })
     }
     for (const { reason, isFault } of missing ?? []) lacks.push({ reason, isKnown: true, isFault })
-    for (const [followed, { isNeeded }] of this.#sources) {
+    for (const [followed, { isNeeded }] of this.#feeds) {
       const lack = lackOf(followed, isNeeded)
       // The reason that the admission gives for the same kind has more detail.
       if (lack !== undefined && missing?.some(({ reason }) => reason.startsWith(lack.reason)) !== true) lacks.push(lack)
@@ -220,12 +220,12 @@ export class ManagedDomain implements Domain {
   }
 }
 
-function lackOf({ source, hasSynced }: FollowedSource, isNeeded: Need): Lack | undefined {
-  const problem = source.problem?.()
+function lackOf({ feed, hasSynced }: SharedFeed, isNeeded: Necessity): Lack | undefined {
+  const problem = feed.problem?.()
   if (problem === undefined) {
-    return hasSynced ? undefined : { reason: `${source.name} is not listed yet`, isKnown: false, isFault: true }
+    return hasSynced ? undefined : { reason: `${feed.name} is not listed yet`, isKnown: false, isFault: true }
   }
-  const isInstalled = source.isInstalled !== false
+  const isInstalled = feed.isInstalled !== false
   const isMissed = isNeeded === 'where installed' ? isInstalled : isNeeded
   return isMissed ? { reason: problem, isKnown: true, isFault: isInstalled } : undefined
 }

@@ -3,7 +3,7 @@ import { seededRandom } from '../../test/harness/seeded-random.ts'
 import { settle, VirtualClock } from '../../test/harness/virtual-clock.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
-import type { Admission, Domain, DomainOptions, Missing, Need, Source } from './domain.ts'
+import type { Admission, Domain, DomainOptions, Feed, Missing, Necessity } from './domain.ts'
 import { Manager, type ManagerOptions } from './manager.ts'
 import { defineReconciler, done } from './reconciler.ts'
 import { Cancelled } from './retry-policy.ts'
@@ -17,7 +17,7 @@ function aManager(options: Partial<ManagerOptions> = {}) {
   return { clock, manager, metrics, logged: () => lines.map(({ level, msg, desk }) => `${level} ${msg}: ${desk}`) }
 }
 
-function aSource(name: string, journal: string[] = []) {
+function aFeed(name: string, journal: string[] = []) {
   let sync = () => {}
   let problem: string | undefined
   let isInstalled = true
@@ -25,7 +25,7 @@ function aSource(name: string, journal: string[] = []) {
   const synced = new Promise<void>(resolve => {
     sync = resolve
   })
-  const source: Source = {
+  const feed: Feed = {
     name,
     start: () => void journal.push(`${name} starts`),
     synced: signal =>
@@ -41,7 +41,7 @@ function aSource(name: string, journal: string[] = []) {
     stop: async reason => void journal.push(`${name} stops: ${reason}`),
   }
   return {
-    source,
+    feed,
     sync,
     /** From now on, until it is set again, it has a problem. */
     suffer(from: string | undefined, { isAbsent = false } = {}) {
@@ -77,12 +77,12 @@ const isStarted = async (manager: Manager) => {
   return manager.state === 'running'
 }
 
-test('passes begin when every source is synced, and end before the sources do', async () => {
+test('passes begin when every feed is synced, and end before the feeds do', async () => {
   const journal: string[] = []
   const { clock, manager } = aManager()
   const domain = manager.domain('capi')
-  const [pools, claims] = [aSource('pools', journal), aSource('claims', journal)]
-  for (const { source } of [pools, claims, pools]) domain.addSource(source)
+  const [pools, claims] = [aFeed('pools', journal), aFeed('claims', journal)]
+  for (const { feed } of [pools, claims, pools]) domain.addFeed(feed)
   const binding = domain.addReconciler(
     defineReconciler({
       name: 'claim.binding',
@@ -117,13 +117,13 @@ test('passes begin when every source is synced, and end before the sources do', 
   expect(clock.timers).toBe(0)
 })
 
-test('a domain whose source never syncs holds up no other, and the start only until its reason is known', async () => {
+test('a domain whose feed never syncs holds up no other, and the start only until its reason is known', async () => {
   const { manager, logged } = aManager()
-  const [vms, claims] = [aSource('vms'), aSource('claims')]
+  const [vms, claims] = [aFeed('vms'), aFeed('claims')]
   const vm = aDomain(manager, 'vm')
   const capi = aDomain(manager, 'capi')
-  vm.domain.addSource(vms.source)
-  capi.domain.addSource(claims.source)
+  vm.domain.addFeed(vms.feed)
+  capi.domain.addFeed(claims.feed)
   void manager.start()
   claims.sync()
   expect(await isStarted(manager)).toBe(false)
@@ -141,11 +141,11 @@ test('a domain whose source never syncs holds up no other, and the start only un
   await manager.stop('shutdown')
 })
 
-test('a domain begins no pass while a source it needs has a problem, and then goes on with every key', async () => {
+test('a domain begins no pass while a feed it needs has a problem, and then goes on with every key', async () => {
   const { manager, logged, metrics } = aManager()
-  const claims = aSource('claims')
+  const claims = aFeed('claims')
   const { domain, passes, reconciler, told } = aDomain(manager, 'capi')
-  domain.addSource(claims.source)
+  domain.addFeed(claims.feed)
   claims.sync()
   await manager.start()
   await settle()
@@ -173,11 +173,11 @@ test('a domain begins no pass while a source it needs has a problem, and then go
 
 test('a domain works only while those it needs work', async () => {
   const { manager } = aManager()
-  const [holds, claims] = [aSource('holds'), aSource('claims')]
+  const [holds, claims] = [aFeed('holds'), aFeed('claims')]
   const office = aDomain(manager, 'office')
-  office.domain.addSource(holds.source)
+  office.domain.addFeed(holds.feed)
   const capi = aDomain(manager, 'capi', { needs: [office.domain] })
-  capi.domain.addSource(claims.source)
+  capi.domain.addFeed(claims.feed)
   const started = manager.start()
   claims.sync()
   await settle()
@@ -196,15 +196,15 @@ test('a domain works only while those it needs work', async () => {
   await manager.stop('shutdown')
 })
 
-test.each<[Need, string[]]>([
+test.each<[Necessity, string[]]>([
   [true, ['starting', 'waiting', 'working', 'waiting']],
   ['where installed', ['starting', 'working', 'working', 'waiting']],
   [false, ['starting', 'working', 'working', 'working']],
-])('a source whose isNeeded is %s lets the domain work accordingly', async (isNeeded, states) => {
+])('a feed whose isNeeded is %s lets the domain work accordingly', async (isNeeded, states) => {
   const { manager } = aManager()
   const { domain } = aDomain(manager, 'capi')
-  const clusters = aSource('clusters')
-  domain.addSource(clusters.source, { isNeeded })
+  const clusters = aFeed('clusters')
+  domain.addFeed(clusters.feed, { isNeeded })
   const seen: string[] = []
   const look = async () => {
     await settle()
@@ -223,11 +223,11 @@ test.each<[Need, string[]]>([
   await manager.stop('shutdown')
 })
 
-test('a source that two domains read is started and stopped once', async () => {
+test('a feed that two domains read is started and stopped once', async () => {
   const journal: string[] = []
   const { manager } = aManager()
-  const claims = aSource('claims', journal)
-  for (const name of ['office', 'capi']) manager.domain(name).addSource(claims.source)
+  const claims = aFeed('claims', journal)
+  for (const name of ['office', 'capi']) manager.domain(name).addFeed(claims.feed)
   claims.sync()
   await manager.start()
   await manager.stop('shutdown')
@@ -309,9 +309,9 @@ test('no domain works before the manager is admitted, and none lacks anything be
   await manager.stop('shutdown')
 })
 
-test('a manager that is stopped while it waits for its sources says so', async () => {
+test('a manager that is stopped while it waits for its feeds says so', async () => {
   const { manager } = aManager()
-  manager.domain('capi').addSource(aSource('pools').source)
+  manager.domain('capi').addFeed(aFeed('pools').feed)
   const started = manager.start()
   const refused = expect(started).rejects.toThrow(new Cancelled('lost-lease').message)
   await manager.stop('lost-lease')
@@ -320,9 +320,9 @@ test('a manager that is stopped while it waits for its sources says so', async (
 
 test('a domain that waits is stopped like any other, and stays stopped when its problem is over', async () => {
   const { manager, clock } = aManager()
-  const claims = aSource('claims')
+  const claims = aFeed('claims')
   const { domain, passes } = aDomain(manager, 'capi')
-  domain.addSource(claims.source)
+  domain.addFeed(claims.feed)
   claims.suffer('claims is not installed')
   await manager.start()
   await manager.stop('shutdown')
@@ -364,9 +364,9 @@ test('a task that ends by itself is reported to onTaskEnd', async () => {
 
 test('a task runs once, from when its domain first works, also through its waits', async () => {
   const { manager } = aManager()
-  const claims = aSource('claims')
+  const claims = aFeed('claims')
   const { domain } = aDomain(manager, 'capi')
-  domain.addSource(claims.source)
+  domain.addFeed(claims.feed)
   let begun = 0
   domain.addTask({
     name: 'history',
@@ -393,7 +393,7 @@ test('nothing is added to a manager that has started', async () => {
   await manager.start()
   const late = 'comes too late: the manager is running'
   expect(() => manager.domain('vm')).toThrow(`a domain ${late}`)
-  expect(() => domain.addSource(aSource('pools').source)).toThrow(`a source ${late}`)
+  expect(() => domain.addFeed(aFeed('pools').feed)).toThrow(`a feed ${late}`)
   expect(() => domain.addReconciler(defineReconciler({ name: 'late', reconcile: async () => done() }))).toThrow(late)
   await manager.stop('shutdown')
 })

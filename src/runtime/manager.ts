@@ -1,6 +1,6 @@
-// The life of a process that reconciles, made of failure domains (domain.ts). Sources are started; each domain begins its
+// The life of a process that reconciles, made of failure domains (domain.ts). Feeds are started; each domain begins its
 // passes when its own are synced, so a reconciler never sees a world that is only half known, and no domain waits for
-// another's. When the process stops, passes end before the sources they read from.
+// another's. When the process stops, passes end before the feeds of the caches that they read.
 //
 //   new --start--> starting --admitted, every domain works or says why it waits--> running --stop--> stopping --> stopped
 
@@ -8,14 +8,7 @@ import { setMaxListeners } from 'node:events'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import { type Clock, pause } from './clock.ts'
-import {
-  type Domain,
-  type DomainOptions,
-  type FollowedSource,
-  ManagedDomain,
-  type Source,
-  type Task,
-} from './domain.ts'
+import { type Domain, type DomainOptions, type Feed, ManagedDomain, type SharedFeed, type Task } from './domain.ts'
 import { measureRuntime, noMetrics, type RuntimeMetrics } from './metrics.ts'
 import type { Random } from './random.ts'
 import { type Reconciler, type RunningReconciler, runReconciler } from './reconciler.ts'
@@ -40,7 +33,7 @@ export type ManagerState = 'new' | 'starting' | 'running' | 'stopping' | 'stoppe
 export class Manager {
   readonly #options: ManagerOptions
   readonly #domains: ManagedDomain[] = []
-  readonly #sources = new Map<Source, FollowedSource>()
+  readonly #feeds = new Map<Feed, SharedFeed>()
   readonly #reconcilers: RunningReconciler[] = []
   readonly #abort = new AbortController()
   readonly #settled = new Waiters()
@@ -54,7 +47,7 @@ export class Manager {
     this.#options = options
     this.#metrics =
       options.metrics === undefined ? noMetrics : measureRuntime(options.metrics, this.#reconcilers, this.#domains)
-    // Every source listens until it is synced, and there are as many as there are kinds.
+    // Every feed listens until it is synced, and there are as many as there are kinds.
     setMaxListeners(0, this.#abort.signal)
   }
 
@@ -77,7 +70,7 @@ export class Manager {
     const domain = new ManagedDomain(name, options, {
       log: this.#options.log,
       mustBeNew: what => this.#mustBeNew(what),
-      follow: source => this.#follow(source),
+      follow: feed => this.#follow(feed),
       run: reconciler => this.#run(reconciler, name),
       begin: task => this.#tasks.push(this.#supervise(task)),
       changed: () => this.#update(),
@@ -94,7 +87,7 @@ export class Manager {
     this.#mustBeNew('a start')
     this.#state = 'starting'
     const { signal } = this.#abort
-    for (const followed of this.#sources.values()) this.#begin(followed)
+    for (const followed of this.#feeds.values()) this.#begin(followed)
     this.#update()
     await this.#options.admitted?.(signal)
     signal.throwIfAborted()
@@ -104,7 +97,7 @@ export class Manager {
     this.#state = 'running'
   }
 
-  /** Ends passes, then tasks, then sources. Answers in bounded time even when a pass does not listen. */
+  /** Ends passes, then tasks, then feeds. Answers in bounded time even when a pass does not listen. */
   stop(reason: CancelReason): Promise<void> {
     this.#stopped ??= this.#stop(reason)
     return this.#stopped
@@ -118,7 +111,7 @@ export class Manager {
     const passes = Promise.all(this.#reconcilers.map(reconciler => reconciler.stop(reason)))
     if ((await Promise.race([passes, late])) === 'late') log.error('passes did not end in time', { stopMsMax })
     this.#abort.abort(new Cancelled(reason))
-    const rest = Promise.all([...this.#tasks, ...[...this.#sources.keys()].map(source => source.stop(reason))])
+    const rest = Promise.all([...this.#tasks, ...[...this.#feeds.keys()].map(feed => feed.stop(reason))])
     if ((await Promise.race([rest, late])) === 'late') log.error('sources and tasks did not end in time', { stopMsMax })
     deadline.abort()
     this.#enter('stopped')
@@ -140,26 +133,26 @@ export class Manager {
     return this.#isAdmitted && this.#domains.every(({ state }) => state === 'working' || state === 'waiting')
   }
 
-  #follow(source: Source): FollowedSource {
-    const known = this.#sources.get(source)
+  #follow(feed: Feed): SharedFeed {
+    const known = this.#feeds.get(feed)
     if (known !== undefined) return known
-    const followed: FollowedSource = { source, hasSynced: false }
-    this.#sources.set(source, followed)
+    const followed: SharedFeed = { feed, hasSynced: false }
+    this.#feeds.set(feed, followed)
     return followed
   }
 
-  #begin(followed: FollowedSource): void {
-    const { source } = followed
+  #begin(followed: SharedFeed): void {
+    const { feed } = followed
     const { signal } = this.#abort
-    source.onProblemChange?.(() => this.#update())
-    source.start()
-    source.synced(signal).then(
+    feed.onProblemChange?.(() => this.#update())
+    feed.start()
+    feed.synced(signal).then(
       () => {
         followed.hasSynced = true
         this.#update()
       },
       error => {
-        if (!signal.aborted) this.#options.log.error('a source gave up', { source: source.name, error })
+        if (!signal.aborted) this.#options.log.error('a source gave up', { source: feed.name, error })
       },
     )
   }

@@ -2,8 +2,8 @@
 // object from the API server field by field.
 
 import { type Condition, conditionsOf } from '../../src/api/condition.ts'
-import { type Identity, isDeleting, type Metadata, metadataOf } from '../../src/api/object.ts'
-import { addressIn, type Pool, poolOf } from '../../src/api/pool.ts'
+import { hasDeletionTimestamp, type Identity, type Metadata, metadataOf } from '../../src/api/object.ts'
+import { addressIn, makePool, type Pool } from '../../src/api/pool.ts'
 import { selectorOf } from '../../src/api/selector.ts'
 import {
   childOf,
@@ -82,7 +82,7 @@ function parseBerth(object: unknown): Berth | Malformed {
     choice: stored === undefined ? undefined : parseChoice(stored),
     shown: has(status, 'addresses') ? toShown(textsOf(status, 'addresses'), textOf(status, 'mac')) : undefined,
     conditions: conditionsOf(status, 'conditions'),
-    isDeleting: isDeleting(metadata),
+    isDeleting: hasDeletionTimestamp(metadata),
   }
   return faults.length > 0 ? malformedBy(faults) : berth
 }
@@ -142,7 +142,7 @@ function parseNetwork(object: unknown): ToyNetwork | Malformed {
       family,
       excludes.filter(range => range.family === family),
     )
-    return poolOf({ ...common, family, prefix: subnet.bits, addresses, excluded, gateway, gatewayText })
+    return makePool({ ...common, family, prefix: subnet.bits, addresses, excluded, gateway, gatewayText })
   })
   const isDefault = flagOf(spec, 'isDefault')
   const [first, ...others] = pools

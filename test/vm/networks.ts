@@ -2,7 +2,7 @@
 
 import type { IPAMClaim } from '../../src/api/ipam-claim.ts'
 import { metadataOf } from '../../src/api/object.ts'
-import { type Pool, type PoolParts, poolOf } from '../../src/api/pool.ts'
+import { makePool, type Pool, type PoolParts } from '../../src/api/pool.ts'
 import { shapeOf } from '../../src/api/shape.ts'
 import type { AttachmentInView, NetworksChange, NetworksView } from '../../src/controllers/office/networks.ts'
 import type { Office } from '../../src/controllers/office/office.ts'
@@ -37,7 +37,7 @@ export function networkOf(story: NetworkStory): Network {
     const { family } = subnet.ip
     const excluded = excludes.map(one => orThrow(parseEntry(one))).filter(one => one.family === family)
     const gatewayText = gateways.find(one => one.includes(':') === (family === 6)) ?? ''
-    return poolOf({
+    return makePool({
       ...{ identity: source, apiVersion: 'k8s.cni.cncf.io/v1', metadata, space: name, isOneOfTwo: subnets.length > 1 },
       ...{ family, prefix: subnet.bits, addresses: toRangeSet(family, [rangeOfCIDR(subnet)]) },
       excluded: toRangeSet(family, excluded),

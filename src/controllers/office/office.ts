@@ -26,7 +26,7 @@ import { type Kind, type KubeObject, keyOf } from '../../kube/object.ts'
 import { Presence } from '../../kube/presence.ts'
 import { Reflector } from '../../kube/reflector.ts'
 import type { Clock } from '../../runtime/clock.ts'
-import type { Domain, Need } from '../../runtime/domain.ts'
+import type { Domain, Necessity } from '../../runtime/domain.ts'
 import type { Random } from '../../runtime/random.ts'
 import { defineReconciler, type RunningReconciler } from '../../runtime/reconciler.ts'
 import type { Log } from '../../telemetry/log.ts'
@@ -145,7 +145,7 @@ export interface SeeOptions extends FollowOptions {
 
 export interface WatchOptions extends FollowOptions {
   /** Whether the desk waits without it. True by default. */
-  readonly isNeeded?: Need
+  readonly isNeeded?: Necessity
 }
 
 /** A kind that is followed whichever desks are on; a desk that is on says that it needs it. */
@@ -257,7 +257,7 @@ export function openOffice(parts: OfficeParts): Office {
   const readIPPools = createReservationsRead(client, views, clock)
   const ofPools = pools.flatMap(kind => {
     const cache = poolCacheOf(views, kind)
-    return cache === undefined ? [] : [{ cache, source: follow(kind, cache) }]
+    return cache === undefined ? [] : [{ cache, feed: follow(kind, cache) }]
   })
   const office: Office = {
     ...{ client, clock, random, log, scope, recorderOf, isFrozen },
@@ -276,27 +276,27 @@ export function openOffice(parts: OfficeParts): Office {
       })
     },
     see(kind, cache, { where, ...options } = {}) {
-      const source = follow(kind, cache as unknown as Cache<KubeObject>, options)
-      seen.push({ cache, source })
-      unread.follow(source, where)
+      const feed = follow(kind, cache as unknown as Cache<KubeObject>, options)
+      seen.push({ cache, feed })
+      unread.follow(feed, where)
       // Only now is it known that nothing of a pool that is being deleted is in use.
       void cache.synced().then(() => {
         for (const key of deletedPools(views)) capacity.mark(key)
       })
-      domain.addSource(source, { isNeeded: false })
-      return { neededBy: of => of.addSource(source) }
+      domain.addFeed(feed, { isNeeded: false })
+      return { neededBy: of => of.addFeed(feed) }
     },
     watch(of, kind, cache, { isNeeded = true, ...options } = {}) {
-      of.addSource(follow(kind, cache as unknown as Cache<KubeObject>, options), { isNeeded })
+      of.addFeed(follow(kind, cache as unknown as Cache<KubeObject>, options), { isNeeded })
     },
     needSeen(of, kind) {
-      const source = seen.find(one => one.cache === caches.get(keyOfKind(kind)))?.source
-      if (source !== undefined) of.addSource(source, { isNeeded: 'where installed' })
+      const feed = seen.find(one => one.cache === caches.get(keyOfKind(kind)))?.feed
+      if (feed !== undefined) of.addFeed(feed, { isNeeded: 'where installed' })
     },
     needNetworks(of) {
-      of.addSource(ofAttachments)
-      of.addSource(ofIPPools, { isNeeded: 'where installed' })
-      of.addSource(ovn)
+      of.addFeed(ofAttachments)
+      of.addFeed(ofIPPools, { isNeeded: 'where installed' })
+      of.addFeed(ovn)
     },
     readReservations: async () => (ofIPPools.isInstalled ? readIPPools() : undefined),
     problems: () => unread.problems(),
@@ -308,20 +308,20 @@ export function openOffice(parts: OfficeParts): Office {
   office.watch(domain, macHolds, views.macHolds)
   office.watch(domain, namespaces, views.namespaces)
   unread.follow(ofAttachments, 'networks')
-  domain.addSource(ofAttachments, { isNeeded: false })
+  domain.addFeed(ofAttachments, { isNeeded: false })
   office.watch(domain, clusterUserDefinedNetworks, views.clusterUDNs, { isNeeded: false })
-  domain.addSource(ofIPPools, { isNeeded: false })
-  for (const { source } of ofPools) domain.addSource(source, { isNeeded: false })
+  domain.addFeed(ofIPPools, { isNeeded: false })
+  for (const { feed } of ofPools) domain.addFeed(feed, { isNeeded: false })
   return office
 }
 
 /** A kind, and what keeps its cache. */
 interface Followed {
   readonly cache: Pick<Cache<KubeObject>, 'hasSynced'>
-  readonly source: Reflector<KubeObject>
+  readonly feed: Reflector<KubeObject>
 }
 
-const isListedOrFails = ({ cache, source }: Followed): boolean => cache.hasSynced || source.problem() !== undefined
+const isListedOrFails = ({ cache, feed }: Followed): boolean => cache.hasSynced || feed.problem() !== undefined
 
 function reflect(
   { client, clock, random, log, scope, discovery }: OfficeParts,

@@ -4,7 +4,7 @@
 // holds up no other. A kind that is not installed shows nothing.
 
 import { type Identity, parseIdentityKey } from '../../api/object.ts'
-import type { Source } from '../../runtime/domain.ts'
+import type { Feed } from '../../runtime/domain.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { Metrics } from '../../telemetry/metrics.ts'
 import { pools } from './kinds.ts'
@@ -24,7 +24,7 @@ interface UnreadParts {
   readonly metrics: Metrics | undefined
 }
 
-type Seen = Required<Pick<Source, 'name' | 'problem' | 'isInstalled' | 'onProblemChange'>> & {
+type Seen = Required<Pick<Feed, 'name' | 'problem' | 'isInstalled' | 'onProblemChange'>> & {
   readonly hasListed: boolean
 }
 

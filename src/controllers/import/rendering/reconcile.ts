@@ -8,7 +8,7 @@
 //          stays while a pod or a claim of its namespace uses it.
 
 import { protectNetworkFinalizer } from '../../../api/names.ts'
-import { identityKey, isDeleting } from '../../../api/object.ts'
+import { hasDeletionTimestamp, identityKey } from '../../../api/object.ts'
 import { ownText } from '../../../api/shape.ts'
 import type { UserDefinedNetwork } from '../../../api/user-defined-network.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
@@ -51,7 +51,7 @@ export async function reconcileNetwork(kind: Kind, key: string, world: ImportWor
   const rendered = renderNetwork(udn)
   const made = [...madeOf(kind, key, udn, world), ...(await unlabelledOf(udn, world))]
   if (rendered === undefined || isObserved(udn, mode)) return done()
-  if (isDeleting(udn.metadata)) return end(kind, udn, made, world)
+  if (hasDeletionTimestamp(udn.metadata)) return end(kind, udn, made, world)
   const marked = await marksOn(kind, udn, shownOn({ udn, rendered }), world)
   const seen = { udn: marked, kind: kind.kind as Seen['kind'], rendered, places: placesOf(marked, made, world) }
   const errors = await settle(decide(seen), marked, world)
@@ -71,7 +71,7 @@ const madeOf = (kind: Kind, key: string, { metadata }: UserDefinedNetwork, world
 async function unlabelledOf({ networkName, metadata }: UserDefinedNetwork, { client, caches }: ImportWorld) {
   const { attachments: known, rendered } = caches
   const found: KubeObject[] = []
-  for (const object of isDeleting(metadata) ? [...known.values()] : known.byIndex('network', networkName)) {
+  for (const object of hasDeletionTimestamp(metadata) ? [...known.values()] : known.byIndex('network', networkName)) {
     if (rendered.get(keyOf(object)) !== undefined || !isMadeOf(object, metadata.uid)) continue
     const live = await client.get(attachments, refOf(object))
     if (live !== undefined && isMadeOf(live, metadata.uid)) found.push(live)
