@@ -15,6 +15,7 @@ import { parseMachine } from './machine.ts'
 import { parseControlPlaneMachineSet, parseMachineSet } from './machine-set.ts'
 import { parsePrefixPool } from './prefix-pool.ts'
 import { toPool } from './to-pool.ts'
+import { parseUserDefinedNetwork } from './user-defined-network.ts'
 import { parseVirtualMachine, parseVirtualMachineInstance } from './virtual-machine.ts'
 
 const parsers = {
@@ -31,6 +32,7 @@ const parsers = {
   parseMachineSet,
   parseControlPlaneMachineSet,
   parsePrefixPool,
+  parseUserDefinedNetwork,
   parseVirtualMachine,
   parseVirtualMachineInstance,
   toPool,

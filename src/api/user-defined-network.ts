@@ -4,7 +4,8 @@
 import type { Malformed } from '../ip/malformed.ts'
 import { networkNameOfClusterUDN } from './cluster-user-defined-network.ts'
 import { type Condition, conditionsOf } from './condition.ts'
-import { type Metadata, metadataOf } from './object.ts'
+import { isParsed, type Metadata, metadataOf, type Parsed } from './object.ts'
+import { shared } from './repeated.ts'
 import { type LabelSelector, selectorOf } from './selector.ts'
 import { childOf, integerOf, malformedBy, oneOf, type Shape, shapeOf, textOf, textsOf } from './shape.ts'
 
@@ -36,14 +37,18 @@ export interface UserDefinedNetwork {
 
 export const networkNameOfUDN = (namespace: string, name: string): string => `${namespace}_${name}`
 
-export function parseUserDefinedNetwork(object: unknown): UserDefinedNetwork | Malformed {
+/** Labels and annotations stay, in caches too: what is made of the network has copies of them. */
+export function parseUserDefinedNetwork(object: unknown): Parsed<UserDefinedNetwork> | Malformed {
   const faults: string[] = []
   const root = shapeOf(object, '', faults)
   const metadata = metadataOf(childOf(root, 'metadata'))
   const spec = childOf(root, 'spec')
   const isOfCluster = metadata.namespace === ''
   const network = isOfCluster ? childOf(spec, 'network') : spec
-  const udn: UserDefinedNetwork = {
+  const udn: Parsed<UserDefinedNetwork> = {
+    [isParsed]: true,
+    apiVersion: shared(textOf(root, 'apiVersion') ?? ''),
+    kind: shared(textOf(root, 'kind') ?? ''),
     metadata,
     networkName: isOfCluster
       ? networkNameOfClusterUDN(metadata.name)

@@ -1,13 +1,12 @@
 // What the import desk knows and may touch. Its reconcilers take all of it from here and nothing from anywhere else.
 
 import { parseUserDefinedNetwork, type UserDefinedNetwork } from '../../api/user-defined-network.ts'
-import type { Malformed } from '../../ip/malformed.ts'
 import { Cache } from '../../kube/cache.ts'
 import type { Client } from '../../kube/client.ts'
 import { type Kind, type KubeObject, keyOfRef, type OwnerReference } from '../../kube/object.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Note } from '../office/journal.ts'
-import { once } from '../office/kept.ts'
+import { reader } from '../office/kept.ts'
 import { clusterUserDefinedNetworks } from '../office/kinds.ts'
 import type { UDNMode } from '../office/networks.ts'
 import type { Scope } from '../office/scope.ts'
@@ -17,8 +16,8 @@ import { userDefinedNetworks } from './kinds.ts'
 export interface Caches extends Views {
   readonly udns: Cache<KubeObject, 'namespace'>
   /**
-   * NetworkAttachmentDefinitions with the label of those that are made of a (Cluster)UserDefinedNetwork, whole; by their
-   * controller, as `ownerKey` has it.
+   * NetworkAttachmentDefinitions with the label of those that are made of a (Cluster)UserDefinedNetwork; by their controller, as
+   * `ownerKey` has it. Whole: all that they have is compared with what they should say.
    */
   readonly rendered: Cache<KubeObject, 'owner'>
 }
@@ -44,13 +43,14 @@ export function createCaches(isFrozen: boolean, views: Views): Caches {
     ...views,
     udns: new Cache<KubeObject, 'namespace'>({
       ...options,
+      keep: keepUDN,
       indexes: { namespace: ({ metadata }) => [metadata.namespace ?? ''] },
     }),
     rendered: new Cache<KubeObject, 'owner'>({ ...options, indexes: { owner: object => ownerKeysOf(object) } }),
   }
 }
 
-export const udnOf: (object: object) => UserDefinedNetwork | Malformed = once(parseUserDefinedNetwork)
+export const { of: udnOf, keep: keepUDN } = reader<UserDefinedNetwork>(parseUserDefinedNetwork)
 
 /** Both kinds are rendered by the same code; this is all in which they differ to it. */
 const kinds = [userDefinedNetworks, clusterUserDefinedNetworks] as const

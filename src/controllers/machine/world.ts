@@ -18,6 +18,7 @@ import { claims, reports } from './kinds.ts'
 import { claimOf, keepClaim, keepReport, reportOf } from './parsed.ts'
 
 export interface Caches {
+  /** Whole: lists of conditions are written back, with fields in them that are not read. */
   readonly machines: Cache<KubeObject>
   readonly claims: Cache<KubeObject>
   readonly reports: Cache<KubeObject>

@@ -9,15 +9,17 @@ import type { Wanted } from '../../migration/wanted.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Note } from '../office/journal.ts'
 import type { Views } from '../office/views.ts'
+import { keepHandler, keepMigration, keepNode, keepSetting } from './kept.ts'
 import type { Unaddressed } from './plan.ts'
 
-/** Whole objects: there are few of each. */
+/** `kept.ts` says what stays of those that are large or hold what is none of our business. The others are few and small: whole. */
 export interface Caches {
   readonly settings: Cache<KubeObject>
   readonly migrationNetworks: Cache<KubeObject>
   readonly clusterNetworks: Cache<KubeObject>
   readonly vlanConfigs: Cache<KubeObject>
   readonly vlanStatuses: Cache<KubeObject>
+  /** Large, and there is one. */
   readonly kubeVirts: Cache<KubeObject>
   readonly migrations: Cache<KubeObject>
   readonly nodes: Cache<KubeObject>
@@ -40,17 +42,18 @@ export interface MigrationWorld {
 }
 
 export function createCaches(isFrozen: boolean): Caches {
-  const cache = () => new Cache<KubeObject>({ isFrozen })
+  const cache = (keep?: (object: KubeObject) => KubeObject) =>
+    new Cache<KubeObject>({ isFrozen, ...(keep && { keep }) })
   return {
-    settings: cache(),
+    settings: cache(keepSetting),
     migrationNetworks: cache(),
     clusterNetworks: cache(),
     vlanConfigs: cache(),
     vlanStatuses: cache(),
     kubeVirts: cache(),
-    migrations: cache(),
-    nodes: cache(),
-    handlers: cache(),
+    migrations: cache(keepMigration),
+    nodes: cache(keepNode),
+    handlers: cache(keepHandler),
     made: cache(),
   }
 }

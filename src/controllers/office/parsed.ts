@@ -1,5 +1,6 @@
-// Objects of the office's caches in the shapes that decisions are made on. Of holds the caches keep nothing else; pools, and what
-// a read or a write answered, are parsed when they are first asked for.
+// Objects of the office's caches in the shapes that decisions are made on. Of holds, MACHolds and
+// NetworkAttachmentDefinitions the caches keep nothing else; pools, and what a read or a write answered, are parsed when they are
+// first asked for.
 
 import { type ClusterUDN, parseClusterUDN } from '../../api/cluster-user-defined-network.ts'
 import { type Hold, parseHold } from '../../api/hold.ts'
@@ -14,8 +15,8 @@ import { type DefinedNetwork, definedBy } from '../../networks/defined.ts'
 import { once, reader } from './kept.ts'
 
 export const { of: holdOf, keep: keepHold } = reader<Hold>(parseHold)
+export const { of: macHoldOf, keep: keepMACHold } = reader<MACHold>(parseMACHold)
 export const { of: attachmentOf, keep: keepAttachment } = reader<Attachment>(parseAttachment)
-export const macHoldOf: (object: object) => MACHold | Malformed = once(parseMACHold)
 export const poolOf: (object: object) => Pool | Malformed = once(toPool)
 export const ipPoolOf: (object: object) => IPPool | Malformed = once(parseIPPool)
 export const clusterUDNOf: (object: object) => ClusterUDN | Malformed = once(object => parseClusterUDN(object))

@@ -10,19 +10,29 @@ import { type Kind, type KubeObject, keyOfRef } from '../../kube/object.ts'
 import { networkNameOf } from '../../networks/attachment.ts'
 import { pools as poolKinds } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
-import { attachmentOf, holdOf, ipPoolOf, keepAttachment, keepHold, keepNamespace, macHoldOf, poolOf } from './parsed.ts'
+import {
+  attachmentOf,
+  holdOf,
+  ipPoolOf,
+  keepAttachment,
+  keepHold,
+  keepMACHold,
+  keepNamespace,
+  macHoldOf,
+  poolOf,
+} from './parsed.ts'
 
 export interface Views {
   readonly holds: Cache<KubeObject, 'claim' | 'pool'>
   readonly macHolds: Cache<KubeObject, 'claim' | 'space'>
   readonly namespaces: Cache<KubeObject>
-  /** By kind and group, in the order of `kinds.ts`. */
+  /** By kind and group, in the order of `kinds.ts`. Whole: there are few, and a status is compared as it stands. */
   readonly pools: ReadonlyMap<string, Cache<KubeObject>>
   /** By the name of the network; by that within a namespace, as namespace/network; by namespace. */
   readonly attachments: Cache<KubeObject, 'network' | 'local' | 'namespace'>
   /** Whole: there are few, and a desk may render them. */
   readonly clusterUDNs: Cache<KubeObject>
-  /** By the name of the network. */
+  /** By the name of the network. Whole, as pools are. */
   readonly ipPools: Cache<KubeObject, 'network'>
 }
 
@@ -39,6 +49,7 @@ export function createViews(isFrozen = false): Views {
     }),
     macHolds: new Cache<KubeObject, 'claim' | 'space'>({
       ...options,
+      keep: keepMACHold,
       indexes: {
         claim: object => readable(macHoldOf(object)).map(({ claim }) => claim.uid),
         space: object => readable(macHoldOf(object)).map(({ space }) => space),
