@@ -29,6 +29,10 @@ export function requeueAfter(delayMs: number): PassResult {
   return { kind: 'requeue after', delayMs }
 }
 
+/**
+ * A read that is made for several passes at once (`kube/shared-read.ts`) is of none of them: it carries no id, and goes on when one of
+ * them is aborted.
+ */
 export interface Pass {
   readonly key: string
   /** In every log line of this pass, and in every request sent through `Client.withPass`. */

@@ -2,6 +2,7 @@
 // without knowing the kind.
 
 import type { Cache } from '../../kube/cache.ts'
+import type { Client } from '../../kube/client.ts'
 import type { Kind, KubeObject } from '../../kube/object.ts'
 import type { AnyHold } from './hold/steps.ts'
 
@@ -15,10 +16,10 @@ export interface ClaimKind {
    */
   standsBy(claim: KubeObject, hold: AnyHold): boolean
   /**
-   * Whether something still runs with what a living claim does not stand by, asked of the API server before it goes to rest. A desk
-   * whose claims never change what they have needs no such question.
+   * Whether something still runs with what a living claim does not stand by, asked of the API server before it goes to rest, by the
+   * client of the pass that asks. A desk whose claims never change what they have needs no such question.
    */
-  isUsed?(claim: KubeObject, hold: AnyHold): Promise<boolean>
+  isUsed?(claim: KubeObject, hold: AnyHold, client: Client): Promise<boolean>
 }
 
 /** The kinds that are served, by the reference that a hold has to its claim. */

@@ -64,7 +64,7 @@ export function openAddresses(
     cache: caches.nodes,
     // While its network is there. What is left of one that is gone is put to rest by the node's own pass.
     standsBy: (_, { pool }) => caches.made.get(`${pool.namespace}/${pool.name}`) !== undefined,
-    isUsed: async (_, { pool }) =>
-      (await client.get(attachments, { namespace: pool.namespace, name: pool.name })) !== undefined,
+    isUsed: async (_, { pool }, ofPass) =>
+      (await ofPass.get(attachments, { namespace: pool.namespace, name: pool.name })) !== undefined,
   })
 }

@@ -6,8 +6,9 @@ import type { Identity } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { parseIP } from '../../../ip/address.ts'
 import { Cache } from '../../../kube/cache.ts'
-import type { Client } from '../../../kube/client.ts'
+import { type Client, createClient } from '../../../kube/client.ts'
 import { defineKind, type KubeObject } from '../../../kube/object.ts'
+import type { WireRequest } from '../../../kube/wire.ts'
 import { ClaimKinds } from '../claim-kind.ts'
 import type { Showing } from '../ledger.ts'
 import { everything } from '../scope.ts'
@@ -45,12 +46,15 @@ interface Story {
   readonly onPatch?: (patch: object) => void
   /** The object of a claim that shows the address, by its name. */
   readonly shownBy?: string
-  /** Something still runs with it. */
-  readonly isUsed?: boolean
+  /** Whether something still runs with it. */
+  readonly isUsed?: (client: Client) => Promise<boolean>
+  /** Of the pass; else one that knows `live`. */
+  readonly ofPass?: Client
 }
 
 /** One hold of 10.0.0.1 for the claim with the uid u-1, of a kind that only its desk knows. */
-async function look({ known, live, kind = 'Wish', from, restSeconds = 0, onPatch, shownBy, isUsed = false }: Story) {
+async function look(story: Story) {
+  const { known, live, kind = 'Wish', from, restSeconds = 0, onPatch, shownBy, isUsed = async () => false } = story
   const views = createViews()
   const pool = from ?? { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }
   const claim = { apiGroup: 'example.org', kind, namespace: 'lab', name: 'web', uid: 'u-1' }
@@ -61,23 +65,25 @@ async function look({ known, live, kind = 'Wish', from, restSeconds = 0, onPatch
   const cache = new Cache<KubeObject>()
   if (known !== undefined) cache.put(known)
   const calls: string[] = []
-  const client = {
-    get: async (_: unknown, { name }: { name: string }) => {
-      calls.push('asked')
-      return live?.metadata.name === name ? live : undefined
-    },
-    mergePatch: async (_kind: unknown, _ref: unknown, patch: object) => {
-      calls.push('released')
-      onPatch?.(patch)
-      return { ...hold, ...patch }
-    },
-  } as unknown as Client
+  const client =
+    story.ofPass ??
+    ({
+      get: async (_: unknown, { name }: { name: string }) => {
+        calls.push('asked')
+        return live?.metadata.name === name ? live : undefined
+      },
+      mergePatch: async (_kind: unknown, _ref: unknown, patch: object) => {
+        calls.push('released')
+        onPatch?.(patch)
+        return { ...hold, ...patch }
+      },
+    } as unknown as Client)
   const claimKinds = new ClaimKinds()
   claimKinds.add({
     kind: wishes,
     cache,
     standsBy: (wish: Wish, held) => wish.chosen === undefined || wish.chosen === (held as Hold).address,
-    isUsed: async () => isUsed,
+    isUsed: (_wish, _hold, asking) => isUsed(asking),
   })
   const sources = { poolsOf: () => [{ quarantineSeconds: restSeconds, isDeleting: false } as Pool], *poolsIn() {} }
   const ledger = {
@@ -110,7 +116,7 @@ test.each<[string, Story, string[]]>([
   ['goes when its claim chose another', { live: aWish('u-1', '10.0.0.2') }, stray],
   [
     'stays while something runs with it, although its claim chose another',
-    { live: aWish('u-1', '10.0.0.2'), isUsed: true },
+    { live: aWish('u-1', '10.0.0.2'), isUsed: async () => true },
     ['asked'],
   ],
   ['goes when a namesake has taken the place of its claim', { known: aWish('u-2'), live: aWish('u-2') }, stray],
@@ -128,4 +134,26 @@ test.each<[string, Story, string[]]>([
   ['stays when its claim is of a kind that no desk here serves', { kind: 'Dream' }, []],
 ])('a hold %s', async (_, story, calls) => {
   expect(await look(story)).toEqual(calls)
+})
+
+test('whether something runs with it is asked in the name of the pass', async () => {
+  const requests: WireRequest[] = []
+  const client = createClient({
+    wire: async request => {
+      requests.push(request)
+      return { status: 200, headers: {}, body: JSON.stringify(aWish('u-1', '10.0.0.2')) }
+    },
+    clock: new VirtualClock(),
+    versionOf: async kind => kind.versions[0],
+    name: 'tester',
+  })
+  await look({
+    ofPass: client.withPass({ id: 'cafe0001', signal: new AbortController().signal }),
+    isUsed: async asking => (await asking.get(wishes, { namespace: 'lab', name: 'guest' })) !== undefined,
+  })
+  const path = '/apis/example.org/v1/namespaces/lab/wishes'
+  expect(requests.map(one => [one.path, one.headers['x-mooring-pass']])).toEqual([
+    [`${path}/web`, 'cafe0001'],
+    [`${path}/guest`, 'cafe0001'],
+  ])
 })

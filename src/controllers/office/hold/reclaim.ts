@@ -98,7 +98,7 @@ async function isStray(hold: AnyHold, claims: ClaimKind, world: ReclaimWorld): P
   if (live === undefined || live.metadata.uid !== uid) return !(await isOfAnotherName(hold, claims, world))
   // A claim out of scope is judged by the process that serves it.
   if (!isInScope(scope, live) || claims.standsBy(live, hold)) return false
-  return !(await claims.isUsed?.(live, hold))
+  return !(await claims.isUsed?.(live, hold, client))
 }
 
 /** The uid is what a claim is known by. One of another name that has it, and shows the address, is the holder. */

@@ -82,6 +82,7 @@ export function openBinding(office: Office, domain: Domain, world: Omit<VMWorld,
     kind: ipamClaims,
     cache: caches.claims,
     standsBy: (object, hold) => standsByHold(object, hold, caches),
+    // Launcher pods are read for several passes at once, so none of them lends its client.
     isUsed: async (object, hold) => {
       const claim = claimOf(object)
       return isMalformed(claim) || (await askUnused(claim, [hold], world)).length === 0
