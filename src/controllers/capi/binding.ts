@@ -23,7 +23,6 @@ import { refresh } from '../../kube/refresh.ts'
 import { requeue, requeueAfter } from '../../runtime/reconciler.ts'
 import { askHoldsOf } from '../office/hold/of-claim.ts'
 import { giveBackHold, regainHold, renewHold, takeHold } from '../office/hold/steps.ts'
-import type { Decision } from '../office/journal.ts'
 import { readable } from '../office/kept.ts'
 import { holds as holdKind } from '../office/kinds.ts'
 import { needOf } from '../office/need.ts'
@@ -222,7 +221,7 @@ async function report(
 ): Promise<ClaimPass> {
   const { namespace, name } = claim.metadata
   const address = toIPText(ip)
-  const note = (what: Decision) => {
+  const note = (what: 'bound' | 'adopted' | 'restored') => {
     world.note({ what, claim: claim.metadata, pool: pool.identity, strategy: pool.strategy, ...placeOf(pool, ip), by })
   }
   const known = seen.report === undefined ? await createReport(world, claim, pool, { address, ...subnet }) : undefined

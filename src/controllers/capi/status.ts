@@ -12,7 +12,7 @@ import { blockText, poolText, type Refusal, type RefusalReason } from '../../ipa
 import type { Block } from '../../ipam/space-index.ts'
 import { timestamp } from '../../kube/timestamp.ts'
 import { done, type PassResult, requeueAfter } from '../../runtime/reconciler.ts'
-import { type Counted, countedOfChoice, countedPools } from '../office/metrics.ts'
+import { type Counted, countedPools, ofChoice, reasonsIn } from '../office/metrics.ts'
 import type { Seen } from './observe.ts'
 import type { HandsOff } from './plan.ts'
 import { writeStatus } from './steps.ts'
@@ -116,17 +116,26 @@ const conditionFor: Readonly<Record<RefusalReason, RefusalCondition>> = {
 export const counted: Counted = {
   decisions: ['bound', 'adopted', 'restored', 'waiting', 'refused', 'lost race', 'released', 'stray report'],
   sources: countedPools,
-  reasons: [
-    ...countedOfChoice,
-    'PoolNotFound',
-    'PoolMalformed',
-    'PoolDeleting',
-    'SpaceNotOffered',
-    'SpaceUndecided',
-    'QuotaReached',
-    'RestQuotaReached',
-    'AddressDraining',
-  ],
+  reasons: reasonsIn({
+    ...ofChoice,
+    PoolNotFound: true,
+    PoolMalformed: true,
+    PoolDeleting: true,
+    PoolPaused: false,
+    SpaceNotOffered: true,
+    SpaceUndecided: true,
+    QuotaReached: true,
+    RestQuotaReached: true,
+    AddressDraining: true,
+    RequestMalformed: false,
+    MACInUse: false,
+    MACQuarantined: false,
+    MACReserved: false,
+    NetworkNotFound: false,
+    NetworkMalformed: false,
+    NetworkNotOffered: false,
+    NetworkDiffers: false,
+  }),
 }
 
 /** Of a claim that was there before this process: the process before it recorded the event. */

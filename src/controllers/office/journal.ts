@@ -10,7 +10,7 @@ import type { Identity } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type IP, toIPText } from '../../ip/address.ts'
 import type { MACText } from '../../ip/mac.ts'
-import { poolText } from '../../ipam/refusal.ts'
+import { poolText, type RefusalReason } from '../../ipam/refusal.ts'
 import type { Log } from '../../telemetry/log.ts'
 import type { DeskMetrics } from './metrics.ts'
 
@@ -53,8 +53,21 @@ const sentences = {
 
 export type Decision = keyof typeof sentences
 
-export interface Entry {
-  readonly what: Decision
+export interface Entry extends Fields {
+  readonly what: Exclude<Decision, Saying>
+  /** Why a claim gets no address. */
+  readonly reason?: RefusalReason
+}
+
+/** These have their reason from the desk: it is that of a condition, or of an event. */
+type Saying = 'told' | 'left alone'
+
+export interface Said extends Fields {
+  readonly what: Saying
+  readonly reason: string
+}
+
+interface Fields {
   readonly claim?: {
     readonly namespace: string
     readonly name: string
@@ -76,12 +89,11 @@ export interface Entry {
   readonly until?: string
   /** How a bound claim came to its address. */
   readonly by?: string
-  readonly reason?: string
   readonly message?: string
 }
 
 /** Notes one decision. */
-export type Note = (entry: Entry) => void
+export type Note = (entry: Entry | Said) => void
 
 /** The desk that decided, and the kind of claim it was about. */
 export interface Decider {
@@ -103,7 +115,7 @@ export function noteIn(pass: { readonly log: Log }, metrics: DeskMetrics | undef
   }
 }
 
-function fieldsOf({ what, claim, about, order, pool, space, ip, mac, hold, until, by, reason, message }: Entry) {
+function fieldsOf({ what, claim, about, order, pool, space, ip, mac, hold, until, by, reason, message }: Entry | Said) {
   return {
     ...(Object.hasOwn(ledgerSentences, what) && { ledger: what }),
     ...(claim && { claim: claim.name, namespace: claim.namespace, uid: claim.uid }),

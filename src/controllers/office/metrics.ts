@@ -12,7 +12,7 @@ import type { RefusalReason } from '../../ipam/refusal.ts'
 import { networkKind } from '../../networks/network.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { type Metrics, type Sample, secondsBounds } from '../../telemetry/metrics.ts'
-import type { Decider, Decision, Entry } from './journal.ts'
+import type { Decider, Decision, Entry, Said } from './journal.ts'
 import { attachments, pools } from './kinds.ts'
 import type { Ledger } from './ledger.ts'
 import type { Networks } from './networks.ts'
@@ -22,7 +22,7 @@ import type { Sleeper } from './waiting.ts'
 export interface DeskMetrics {
   /** Claims of this kind are decided about: what can be counted of them is there from now on, at zero. */
   begin(decider: Decider, counted: Counted): void
-  decided(entry: Entry, decider: Decider): void
+  decided(entry: Entry | Said, decider: Decider): void
   /** A claim without an address was seen for the first time, made at this time. */
   claimSeen(uid: string, createdAt: string): void
   claimGone(uid: string): void
@@ -32,7 +32,7 @@ export interface DeskMetrics {
 export interface Counted {
   readonly decisions: readonly Decision[]
   readonly sources?: readonly CountedSource[]
-  /** Why a claim gets nothing from these sources. */
+  /** Why a claim gets nothing from these sources: `reasonsIn` what the desk answers. */
   readonly reasons?: readonly RefusalReason[]
 }
 
@@ -48,21 +48,30 @@ export const countedPools: readonly CountedSource[] = pools.map(({ group, kind }
   strategies: group === ipamGroup ? ['lowestFree'] : strategies,
 }))
 
-/** Why a claim on any source may get no address of it, or not the one that it asks for (ipam/choose.ts). */
-export const countedOfChoice: readonly RefusalReason[] = [
-  'KindNotRead',
-  'NamespaceNotAllowed',
-  'PoolExhausted',
-  'NotAnAddress',
-  'NotCanonical',
-  'WrongFamily',
-  'AddressOutOfRange',
-  'AddressExcluded',
-  'AddressReserved',
-  'AddressQuarantined',
-  'AddressInUse',
-  'RequestsConflict',
-]
+/** Of each reason whether claims of one kind can be refused for it, on such sources: a new reason without an answer does not compile. */
+export type ReasonAnswers = Readonly<Record<RefusalReason, boolean>>
+
+export const reasonsIn = (answers: ReasonAnswers): readonly RefusalReason[] =>
+  (Object.keys(answers) as RefusalReason[]).filter(reason => answers[reason])
+
+/**
+ * Why a claim on any source may get no address of it, or not the one that it asks for (ipam/choose.ts). A part of the answers: what is
+ * not here, each desk answers by itself.
+ */
+export const ofChoice = {
+  KindNotRead: true,
+  NamespaceNotAllowed: true,
+  PoolExhausted: true,
+  NotAnAddress: true,
+  NotCanonical: true,
+  WrongFamily: true,
+  AddressOutOfRange: true,
+  AddressExcluded: true,
+  AddressReserved: true,
+  AddressQuarantined: true,
+  AddressInUse: true,
+  RequestsConflict: true,
+} as const satisfies Partial<ReasonAnswers>
 
 export const poolLabels = ['kind', 'namespace', 'name'] as const
 
@@ -105,7 +114,7 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
   ])
   const arrivals = new Map<string, number>()
 
-  type OnDecision = (entry: Entry, kind: string, by: readonly [desk: string, claimKind: string]) => void
+  type OnDecision = (entry: Entry | Said, kind: string, by: readonly [desk: string, claimKind: string]) => void
   const onDecision: Partial<Record<Decision, OnDecision>> = {
     bound({ claim }, kind, by) {
       const sinceMs = arrivals.get(claim?.uid ?? '')

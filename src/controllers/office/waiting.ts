@@ -20,6 +20,7 @@
 import type { Identity } from '../../api/object.ts'
 import { bitsOf } from '../../ip/address.ts'
 import type { MACText } from '../../ip/mac.ts'
+import type { RefusalReason } from '../../ipam/refusal.ts'
 import type { Block } from '../../ipam/space-index.ts'
 import { type KubeObject, keyOf } from '../../kube/object.ts'
 import { done, type PassResult } from '../../runtime/reconciler.ts'
@@ -49,7 +50,7 @@ export interface Waits {
   readonly tenant: string
   readonly createdAt: string
   /** Why, in the words of the metrics. */
-  readonly reason: string
+  readonly reason: RefusalReason
 }
 
 /** What a pass of a claim answers: when to run the next, and what the claim waits for, if it does. */
