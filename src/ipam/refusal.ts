@@ -2,9 +2,7 @@
 // do about it. A sentence names nothing that its reader may not see: not which other claim holds an address. It has no counts
 // either, for it is stored on every claim that waits, and must not change whenever another claim is served.
 
-import { mooringGroup } from '../api/names.ts'
 import type { Identity } from '../api/object.ts'
-import { ownPoolKindOf, ownPoolKinds } from '../api/to-pool.ts'
 import { bitsOf, toIPText } from '../ip/address.ts'
 import { toCIDRText } from '../ip/cidr.ts'
 import { quoteText } from '../ip/malformed.ts'
@@ -61,24 +59,9 @@ export function poolText({ kind, namespace, name }: Identity): string {
 export const blockText = (block: Block): string =>
   block.bits === bitsOf(block.ip.family) ? toIPText(block.ip) : toCIDRText(block)
 
-export function poolNotFound(pool: Identity): Refusal {
-  if (pool.apiGroup === mooringGroup && ownPoolKindOf(pool) === undefined) return kindNotFound(pool)
-  const of = isNamedLikeOthers(pool) ? ` of ${pool.apiGroup}` : ''
-  return refuse(
-    'PoolNotFound',
-    `${poolText(pool)}${of} does not exist: create it, or make a claim that names another pool`,
-  )
-}
-
-/** Several groups have a kind of this name: which of them is meant is part of what is missing. */
-const isNamedLikeOthers = ({ kind }: Identity): boolean => ownPoolKinds.filter(known => known.kind === kind).length > 1
-
-/** What a claim asks for does not change: with a kind that is misspelt it is made anew. */
-function kindNotFound({ apiGroup, kind }: Identity): Refusal {
-  const kinds = ownPoolKinds.filter(({ group }) => group === apiGroup).map(known => known.kind)
-  const why = `${apiGroup} has no kind ${quoteText(kind)} of pool`
-  return refuse('PoolNotFound', `${why}: make another claim, whose spec.poolRef.kind is ${kinds.join(' or ')}`)
-}
+/** `text`: as it is called, where its kind and name alone do not say which is meant. */
+export const poolNotFound = (pool: Identity, text = poolText(pool)): Refusal =>
+  refuse('PoolNotFound', `${text} does not exist: create it, or make a claim that names another pool`)
 
 export const poolMalformed = (pool: Identity, malformed: string): Refusal =>
   refuse('PoolMalformed', `${poolText(pool)} cannot be used until its spec is corrected: ${malformed}`)

@@ -30,7 +30,7 @@ import type { Pool } from '../../api/pool.ts'
 import { type IP, isSameIP, parseIP, toIPText } from '../../ip/address.ts'
 import { firstIP } from '../../ip/cidr.ts'
 import { isMalformed, type Malformed } from '../../ip/malformed.ts'
-import { blockText, poolMalformed, poolNotFound, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
+import { blockText, poolMalformed, type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { type Block, wasLeftBy } from '../../ipam/space-index.ts'
 import { isKeptByOthers } from '../../kube/finalizers.ts'
 import { holdFinalizer } from '../office/hold/steps.ts'
@@ -40,6 +40,7 @@ import { hasOurFinalizer, isAdopted, isOwnOrUnowned, isSamePool, ownerOf, shows,
 import {
   heldByAnother,
   lostAddress,
+  namedPoolNotFound,
   otherSubnet,
   reportLost,
   reportShowsOther,
@@ -137,7 +138,7 @@ function decideAll(seen: Seen): Plan {
 function decideWithoutPool(seen: Seen, pool: Malformed | undefined): Plan {
   const { claim, identity } = seen
   const refusal =
-    pool === undefined ? (seen.spaceRefusal ?? poolNotFound(identity)) : poolMalformed(identity, pool.malformed)
+    pool === undefined ? (seen.spaceRefusal ?? namedPoolNotFound(identity)) : poolMalformed(identity, pool.malformed)
   if (claim.addressName === '') return { kind: 'refuse', refusal }
   if (seen.report !== undefined) return saysReady(claim) ? { kind: 'leave alone' } : { kind: 'refuse', refusal }
   // Without the pool, no IPAddress is made anew.

@@ -3,12 +3,27 @@
 
 import type { Hold } from '../../api/hold.ts'
 import type { IPAddress } from '../../api/ip-address.ts'
-import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
+import { claimablePoolKinds, type IPAddressClaim } from '../../api/ip-address-claim.ts'
 import type { Identity } from '../../api/object.ts'
 import { quoteUnlessIP } from '../../ip/address.ts'
 import { quoteText } from '../../ip/malformed.ts'
 import { quoteUnlessName } from '../../ip/object-name.ts'
-import { poolText, type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
+import { poolNotFound, poolText, type Refusal, type RefusalReason, refuse } from '../../ipam/refusal.ts'
+
+/** Of the pool that a claim names, by the kinds that a claim may name. */
+export function namedPoolNotFound(pool: Identity): Refusal {
+  const namesakes = claimablePoolKinds.filter(({ kind }) => kind === pool.kind)
+  if (!namesakes.some(({ group }) => group === pool.apiGroup)) return kindNotFound(pool)
+  // Several groups have a kind of this name: which of them is meant is part of what is missing.
+  return namesakes.length > 1 ? poolNotFound(pool, `${poolText(pool)} of ${pool.apiGroup}`) : poolNotFound(pool)
+}
+
+/** What a claim asks for does not change: with a kind that is misspelt it is made anew. */
+function kindNotFound({ apiGroup, kind }: Identity): Refusal {
+  const kinds = claimablePoolKinds.filter(({ group }) => group === apiGroup).map(known => known.kind)
+  const why = `${apiGroup} has no kind ${quoteText(kind)} of pool`
+  return refuse('PoolNotFound', `${why}: make another claim, whose spec.poolRef.kind is ${kinds.join(' or ')}`)
+}
 
 /** Of an address that the claim has, by its own word or its IPAddress. */
 export function heldByAnother(address: string, hold: Hold, claim: IPAddressClaim): Refusal {
