@@ -9,13 +9,16 @@ export interface ClientMetrics {
 }
 
 export interface ReflectorMetrics {
-  /** From now on its state is part of every scrape. */
+  /** From now on its state is part of every scrape, and what can be counted of it, at zero. */
   follow(reflector: Followed): void
   /** A whole list was swapped in. */
   listed(resource: string, tookMs: number): void
-  /** A stream ended, and why. */
-  streamEnded(resource: string, why: string): void
+  streamEnded(resource: string, why: StreamEndKind): void
 }
+
+const streamEnds = ['ended', 'idle', 'gone', 'unreadable', 'failed'] as const
+/** Why a stream ended. */
+export type StreamEndKind = (typeof streamEnds)[number]
 
 /** What is asked about a reflector. */
 export interface Followed {
@@ -81,7 +84,11 @@ export function measureReflectors(metrics: Metrics): ReflectorMetrics {
     samples: reflectors.map(({ name, size }) => [[name], size]),
   }))
   return {
-    follow: reflector => reflectors.push(reflector),
+    follow(reflector) {
+      reflectors.push(reflector)
+      lists.startAtZero(reflector.name)
+      for (const why of streamEnds) ends.startAtZero(reflector.name, why)
+    },
     listed(resource, tookMs) {
       lists.add(resource)
       took.observe(tookMs / 1000, resource)

@@ -65,6 +65,8 @@ describe('The numbers that are scraped', () => {
     const world = await aWorld()
     const pool = await world.create(aPool().withAddresses('10.0.1.1'))
     const labels = { kind: 'InClusterIPPool', name: pool.metadata.name ?? '' }
+    const exhaustions = () => numberOf(world, 'mooring_pool_exhaustions_total', labels)
+    await world.eventually(() => expect(exhaustions()).toBe(0))
     const first = await aServedClaim(world, aClaim().on(pool))
     const waiting = [aClaim().on(pool), aClaim().on(pool), aClaim().on(pool).asking('10.9.9.9')]
     for (const claim of waiting) await world.create(claim)
@@ -72,9 +74,12 @@ describe('The numbers that are scraped', () => {
     await saysWhy(world, waiting[2] ?? first, 'AllocationFailed')
     const waitingFor = (reason: string) => numberOf(world, 'mooring_claims_waiting', { ...labels, reason })
     expect([waitingFor('PoolExhausted'), waitingFor('AddressOutOfRange')]).toEqual([2, 1])
-    await world.eventually(() => expect(numberOf(world, 'mooring_pool_exhaustions_total', labels)).toBe(1))
+    await world.eventually(() => expect(exhaustions()).toBe(1))
     await world.delete(first)
     await world.eventually(() => expect(waitingFor('PoolExhausted')).toBe(1))
+    for (const claim of waiting) await world.delete(claim)
+    await world.delete(pool)
+    await world.eventually(() => expect(exhaustions()).toBeUndefined())
   })
 
   // Where others left claims behind, those are counted too.
@@ -103,11 +108,13 @@ describe('The numbers that are scraped', () => {
     )
     expect(numberOf(world, 'mooring_reflector_state', { ...holds, state: 'watching' })).toBe(1)
     expect(numberOf(world, 'mooring_reflector_lists_total', holds)).toBe(1)
+    const ended = () => numberOf(world, 'mooring_reflector_streams_ended_total', { ...holds, why: 'ended' })
+    expect([ended(), numberOf(world, 'mooring_reflector_streams_ended_total', { ...holds, why: 'gone' })]).toEqual([
+      0, 0,
+    ])
     await world.eventually(() => expect(numberOf(world, 'mooring_queue_depth')).toBe(0))
     world.desk.endWatches()
-    await world.eventually(() =>
-      expect(numberOf(world, 'mooring_reflector_streams_ended_total', { ...holds, why: 'ended' })).toBe(1),
-    )
+    await world.eventually(() => expect(ended()).toBe(1))
   })
 })
 

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import { anAttachment, ovn, withoutOVN } from '../../../test/harness/attachments.ts'
 import type { KubeObject } from '../../kube/object.ts'
 import { realClock } from '../../runtime/clock.ts'
-import { createMetrics } from '../../telemetry/metrics.ts'
+import { createMetrics, type Metrics } from '../../telemetry/metrics.ts'
+import { theOffice } from './journal.ts'
 import { Ledger } from './ledger.ts'
-import { countDecisions, measureNetworks, measurePools, measureWaiting } from './metrics.ts'
+import { countDecisions, measureNetworks, measurePools, measureWaiting, poolsMax } from './metrics.ts'
 import { defaultNetworkRules, Networks } from './networks.ts'
 import { Sources } from './sources.ts'
 import { createViews } from './views.ts'
@@ -63,6 +64,66 @@ test('what can be counted of a claim is there at zero before the first, and noth
   decided.decided({ what: 'bound', pool, strategy: 'leastRecentlyUsed' }, about)
   decided.decided({ what: 'released', pool }, about)
   expect(counters()).toHaveLength(5)
+})
+
+const aPool = (name: string, apiGroup = 'mooring.dev', kind = 'AddressPool') => ({
+  ...{ apiGroup, kind, namespace: 'red', name },
+})
+
+function exhaustionsIn(metrics: Metrics): string[] {
+  const lines = metrics.text().split('\n')
+  return lines.filter(line => line.startsWith('mooring_pool_exhaustions_total{'))
+}
+
+test('how often a pool ran out is there at zero from when the pool is, and goes with it', () => {
+  const metrics = createMetrics()
+  const decided = countDecisions(metrics, realClock)
+  const lineOf = (name: string, count: number) =>
+    `mooring_pool_exhaustions_total{kind="AddressPool",namespace="red",name="${name}"} ${count}`
+  decided.poolSeen(aPool('vms'))
+  decided.poolSeen(aPool('others'))
+  expect(exhaustionsIn(metrics)).toEqual([lineOf('vms', 0), lineOf('others', 0)])
+  decided.decided({ what: 'exhausted', pool: aPool('vms') }, theOffice)
+  decided.poolSeen(aPool('vms'))
+  expect(exhaustionsIn(metrics)).toEqual([lineOf('vms', 1), lineOf('others', 0)])
+  decided.poolGone(aPool('vms'))
+  expect(exhaustionsIn(metrics)).toEqual([lineOf('others', 0)])
+})
+
+test('two pools whose labels are the same are counted together, until the last of them goes', () => {
+  const metrics = createMetrics()
+  const decided = countDecisions(metrics, realClock)
+  const [one, other] = [
+    aPool('vms', 'installer.openshift.io', 'IPPool'),
+    aPool('vms', 'machine.openshift.io', 'IPPool'),
+  ]
+  for (const pool of [one, other]) {
+    decided.poolSeen(pool)
+    decided.decided({ what: 'exhausted', pool }, theOffice)
+  }
+  const line = 'mooring_pool_exhaustions_total{kind="IPPool",namespace="red",name="vms"} 2'
+  expect(exhaustionsIn(metrics)).toEqual([line])
+  decided.poolGone(one)
+  expect(exhaustionsIn(metrics)).toEqual([line])
+  decided.poolGone(other)
+  expect(exhaustionsIn(metrics)).toEqual([])
+})
+
+test('how often pools past the bound ran out is counted together, and is not less when one of them goes', () => {
+  const metrics = createMetrics()
+  const decided = countDecisions(metrics, realClock)
+  for (let i = 0; i < poolsMax; i++) decided.poolSeen(aPool(`pool-${i}`))
+  expect(exhaustionsIn(metrics)).toHaveLength(poolsMax)
+  const lineOfOthers = (count: number) =>
+    `mooring_pool_exhaustions_total{kind="other",namespace="other",name="other"} ${count}`
+  for (const name of ['late', 'later']) decided.poolSeen(aPool(name))
+  expect(exhaustionsIn(metrics).slice(poolsMax)).toEqual([lineOfOthers(0)])
+  for (const name of ['late', 'later']) decided.decided({ what: 'exhausted', pool: aPool(name) }, theOffice)
+  decided.poolGone(aPool('late'))
+  decided.poolGone(aPool('pool-0'))
+  expect(exhaustionsIn(metrics).slice(poolsMax - 1)).toEqual([lineOfOthers(2)])
+  decided.poolSeen(aPool('new'))
+  expect(exhaustionsIn(metrics)).toHaveLength(poolsMax + 1)
 })
 
 test('no series comes twice: both families of a network are added up, and networks keep their names', () => {

@@ -2,7 +2,7 @@
 // happens (journal.ts). Names of pools become labels only up to a bound; the pools past it are added up.
 
 import { ipamGroup, mooringGroup } from '../../api/names.ts'
-import type { Identity } from '../../api/object.ts'
+import { type Identity, identityKey } from '../../api/object.ts'
 import { type Pool, type Strategy, strategies } from '../../api/pool.ts'
 import { isNetworkName } from '../../api/space.ts'
 import { ownPoolKindOf } from '../../api/to-pool.ts'
@@ -26,6 +26,10 @@ export interface DeskMetrics {
   /** A claim without an address was seen for the first time, made at this time. */
   claimSeen(uid: string, createdAt: string): void
   claimGone(uid: string): void
+  /** What is counted of a pool is there from now on, at zero. */
+  poolSeen(pool: Identity): void
+  /** What was counted of it goes with it. */
+  poolGone(pool: Identity): void
 }
 
 /** What can come of claims of one kind. What is not known beforehand, as the name of a pool, is counted when it comes. */
@@ -109,9 +113,7 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
     ...ofClaims,
     'what',
   ])
-  const exhaustions = metrics.counter('mooring_pool_exhaustions_total', 'Times that a pool ran out of addresses.', [
-    ...poolLabels,
-  ])
+  const exhaustions = countByPool(metrics, 'mooring_pool_exhaustions_total', 'Times that a pool ran out of addresses.')
   const arrivals = new Map<string, number>()
 
   type OnDecision = (entry: Entry | Said, kind: string, by: readonly [desk: string, claimKind: string]) => void
@@ -125,7 +127,7 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
     released: (_, kind, by) => releases.add(...by, kind),
     'stray hold': (_, __, by) => strays.add(...by, 'hold'),
     'stray report': (_, __, by) => strays.add(...by, 'report'),
-    exhausted: ({ pool }) => pool && exhaustions.add(...labelsOf(pool)),
+    exhausted: ({ pool }) => pool && exhaustions.add(pool),
   }
   const served: readonly Decision[] = ['bound', 'adopted', 'restored']
   const unserved: readonly Decision[] = ['waiting', 'refused']
@@ -162,6 +164,50 @@ export function countDecisions(metrics: Metrics, clock: Clock): DeskMetrics {
       arrivals.set(uid, clock.monotonicMs() - (ageMs >= 1_000 ? ageMs : 0))
     },
     claimGone: uid => arrivals.delete(uid),
+    poolSeen: pool => exhaustions.begin(pool),
+    poolGone: pool => exhaustions.end(pool),
+  }
+}
+
+interface PoolCounter {
+  begin(pool: Identity): void
+  add(pool: Identity): void
+  end(pool: Identity): void
+}
+
+/**
+ * A counter with a series for each pool that there is, as gauges of pools have it. Which pools past the bound are counted together is
+ * decided when they come, and what was counted of them stays: a sum that some pools leave would look like a counter that began anew.
+ */
+function countByPool(metrics: Metrics, name: string, help: string): PoolCounter {
+  /** By labels, which pools of two groups may share. */
+  const series = new Map<string, { readonly labels: readonly string[]; readonly pools: Set<string>; count: number }>()
+  let others: number | undefined
+  metrics.total(name, help, () => ({
+    labels: poolLabels,
+    samples: [
+      ...[...series.values()].map(({ labels, count }): Sample => [labels, count]),
+      ...(others === undefined ? [] : [[otherPools, others] as const]),
+    ],
+  }))
+  const keyOf = (pool: Identity) => labelsOf(pool).join(' ')
+  return {
+    begin(pool) {
+      const known = series.get(keyOf(pool))
+      if (known !== undefined) known.pools.add(identityKey(pool))
+      else if (series.size >= poolsMax) others ??= 0
+      else series.set(keyOf(pool), { labels: labelsOf(pool), pools: new Set([identityKey(pool)]), count: 0 })
+    },
+    add(pool) {
+      const known = series.get(keyOf(pool))
+      if (known === undefined) others = (others ?? 0) + 1
+      else known.count++
+    },
+    end(pool) {
+      const known = series.get(keyOf(pool))
+      known?.pools.delete(identityKey(pool))
+      if (known?.pools.size === 0) series.delete(keyOf(pool))
+    },
   }
 }
 
@@ -246,6 +292,8 @@ export function measureWaiting(metrics: Metrics, waiting: { all(): Iterable<Wait
 /** More pools than this are added up under one name. */
 export const poolsMax = 1_000
 
+const otherPools: readonly string[] = poolLabels.map(() => 'other')
+
 /** Two pools may have the same labels, as those of a network of both families: they are added up, for no series may come twice. */
 function poolSamples(
   pools: Iterable<Pool>,
@@ -254,7 +302,7 @@ function poolSamples(
   const sums = new Map<string, { readonly labels: readonly string[]; sum: bigint }>()
   let count = 0
   for (const pool of pools) {
-    const name = ++count <= poolsMax ? labelsOf(pool.identity) : ['other', 'other', 'other']
+    const name = ++count <= poolsMax ? labelsOf(pool.identity) : otherPools
     for (const [state, value] of read(pool)) {
       const labels = withState(name, state)
       const known = sums.get(labels.join(' ')) ?? { labels, sum: 0n }

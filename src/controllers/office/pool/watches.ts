@@ -44,7 +44,10 @@ export function addPoolCapacity(domain: Domain, world: PoolDesk): RunningReconci
     const cache = poolCacheOf(caches, { kind, group })
     cache?.subscribe(change => {
       const { name = '', namespace = '' } = (change.new ?? change.old).metadata
-      mark({ apiGroup: group, kind, namespace, name })
+      const identity = { apiGroup: group, kind, namespace, name }
+      mark(identity)
+      if (change.old === undefined) metrics?.poolSeen(identity)
+      if (change.new === undefined) metrics?.poolGone(identity)
       if (!isSpecChange(change)) return
       neighbours.changed()
       // While the first list comes in, every pool is marked anyway.
