@@ -18,7 +18,6 @@
 
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
 import {
-  cniGroup,
   ipAllocatedCondition,
   ipsAllocatedCondition,
   nodeFinalizer,
@@ -29,12 +28,11 @@ import { type Pool, poolKey } from '../../../api/pool.ts'
 import { noRequest } from '../../../api/requests.ts'
 import { bitsOf, type IP, toIPText } from '../../../ip/address.ts'
 import { toCIDRText } from '../../../ip/cidr.ts'
-import type { MACText } from '../../../ip/mac.ts'
 import { isMalformed } from '../../../ip/malformed.ts'
 import { hasIP } from '../../../ip/range-set.ts'
 import { whyNotForClaim } from '../../../ipam/choose.ts'
 import { whyTooMuchRests } from '../../../ipam/permit.ts'
-import { poolText, type Refusal, refuse } from '../../../ipam/refusal.ts'
+import type { Refusal } from '../../../ipam/refusal.ts'
 import { isKeptByOthers } from '../../../kube/finalizers.ts'
 import { whyMACReserved } from '../../../networks/reserved.ts'
 import { type AnyHold, holdFinalizer, isOfAddress } from '../../office/hold/steps.ts'
@@ -46,6 +44,18 @@ import { ipMadeInto, macOfIP } from '../pods/annotation.ts'
 import { type ChosenIP, chosenOf, isBeingLetGo, macPart, macProofOf, partOf, proofOf } from './choice.ts'
 import { keptFor, keptIP, macApplicant } from './kept.ts'
 import type { Seen } from './observe.ts'
+import {
+  derivedMAC,
+  inNoSubnet,
+  lostIPs,
+  noSubnets,
+  showsOther,
+  unreadableIPs,
+  unreadableRequest,
+  wrongFamilies,
+  wrongFamily,
+  wrongPrefix,
+} from './refusals.ts'
 import { isTold } from './told.ts'
 import { toldWhenServed } from './words.ts'
 
@@ -116,7 +126,7 @@ function decideNew(seen: Seen): Plan {
   const isHeld = (ask: PartAsk) => 'mac' in ask || held.some(hold => hold.claim.part === ask.part)
   const adopted = asks.flatMap(ask => ('mac' in ask || isHeld(ask) ? [] : (adopt(ask, seen) ?? [])))
   const isAdopted = ({ part }: PartAsk) => adopted.some(({ spec }) => spec.claim.part === part)
-  if (saysServed(claim) && !asks.every(ask => isHeld(ask) || isAdopted(ask))) return refuseAs(seen, lostIPs)
+  if (saysServed(claim) && !asks.every(ask => isHeld(ask) || isAdopted(ask))) return refuseAs(seen, lostIPs())
   const others = asks.filter(ask => !isAdopted(ask))
   const plan = chooseParts(others, applicant, held, ledger)
   if (plan.kind === 'refused') return { kind: 'refuse', refusal: plan, letGo: saysServed(claim) ? [] : held }
@@ -150,8 +160,7 @@ function adopt({ part, pool, keptFor = [] }: AddressAsk, seen: Seen): PartTaking
 function decideStored(seen: Seen): Plan {
   const { claim, held } = seen
   const chosen = chosenOf(claim.ips)
-  if (isMalformed(chosen))
-    return refuseAs(seen, refuse('NotAnAddress', `status.ips cannot be read: ${chosen.malformed}`))
+  if (isMalformed(chosen)) return refuseAs(seen, unreadableIPs(chosen.malformed))
   const proofs = chosen.flatMap(one => proofOf(one, held) ?? [])
   if (proofs.length < chosen.length) {
     const changed = wasServed(claim) ? changeIn(chosen, held) : undefined
@@ -220,10 +229,8 @@ function decideWish(seen: Seen, chosen: readonly ChosenIP[]): Plan {
 function decideObserved(seen: Seen): Plan {
   const { claim, pools, places, applicant, ledger } = seen
   const chosen = chosenOf(claim.ips)
-  if (isMalformed(chosen)) {
-    const why = refuse('NotAnAddress', `status.ips cannot be read: ${chosen.malformed}`)
-    return { kind: 'mirror', parts: [], refusal: withNeeds(seen, why) }
-  }
+  if (isMalformed(chosen))
+    return { kind: 'mirror', parts: [], refusal: withNeeds(seen, unreadableIPs(chosen.malformed)) }
   const parts: PartTaking[] = []
   let refusal: Refused | undefined
   for (const one of chosen) {
@@ -250,8 +257,7 @@ function decideObserved(seen: Seen): Plan {
 
 function whyNotGiven({ ip }: ChosenIP, pool: Pool, { claim, pools }: Seen): Refusal | undefined {
   if ('kind' in pools) return pools
-  if (hasIP(pool.addresses, ip)) return undefined
-  return refuse('AddressOutOfRange', `${toIPText(ip)} is in no subnet of ${networkText(claim)}, and is not held`)
+  return hasIP(pool.addresses, ip) ? undefined : inNoSubnet(claim, ip)
 }
 
 // --- what a claim asks for, and what it has ---
@@ -369,8 +375,7 @@ function changeIn(chosen: readonly ChosenIP[], held: readonly AnyHold[]): Refusa
     if (proofOf(one, held) !== undefined) continue
     const hold = held.find(({ claim }) => claim.part === one.part)
     if (hold === undefined || !isOfAddress(hold)) continue
-    const why = `status.ips shows ${toIPText(one.ip)}, and the claim holds ${toIPText(hold.ip)}`
-    return refuse('RequestsConflict', `${why}: write that back, or delete the claim`)
+    return showsOther(one, hold)
   }
   return undefined
 }
@@ -390,7 +395,7 @@ const isHeldInPlace = (part: PartTaking): boolean =>
 
 const isGoing = (part: PartTaking, claim: IPAMClaim): boolean => part.how === 'found' && isBeingLetGo(claim, part.hold)
 
-// --- refusals ---
+// --- what would help ---
 
 function refuseAs(seen: Seen, refusal: Refusal, pool?: Pool): Plan {
   const { claim, held } = seen
@@ -403,29 +408,3 @@ const withNeeds = ({ source }: Seen, refusal: Refusal, pool?: Pool): Refused => 
   ...refusal,
   needs: [needOf(refusal.reason, pool === undefined ? identityKey(source) : poolKey(pool), undefined)],
 })
-
-const networkText = ({ network }: Pick<IPAMClaim, 'network'>): string =>
-  poolText({ apiGroup: cniGroup, kind: 'Network', namespace: '', name: network })
-
-const noSubnets = (claim: IPAMClaim): Refusal =>
-  refuse('PoolNotFound', `${networkText(claim)} has no subnets, and gives out no addresses: name some in its config`)
-
-const unreadableRequest = (malformed: string): Refusal =>
-  refuse('RequestMalformed', `what the claim asks for cannot be read: ${malformed}`)
-
-const derivedMAC = (claim: IPAMClaim, mac: MACText, ip: IP): Refusal =>
-  refuse('MACInUse', `${mac} is the MAC of ${toIPText(ip)} in ${networkText(claim)}: ask for another MAC`)
-
-const wrongFamily = (claim: IPAMClaim, { ip }: Pick<ChosenIP, 'ip'>): Refusal =>
-  refuse('WrongFamily', `${toIPText(ip)} is an IPv${ip.family} address, and ${networkText(claim)} has none of these`)
-
-const wrongFamilies = (claim: IPAMClaim, { family }: Pool): Refusal =>
-  refuse('WrongFamily', `status.ips has no IPv${family} address, and ${networkText(claim)} gives one of each family`)
-
-const wrongPrefix = ({ ip, prefix }: Pick<ChosenIP, 'ip' | 'prefix'>, pool: Pool): Refusal =>
-  refuse('NotCanonical', `${toIPText(ip)}/${prefix} is not in the subnet as it is: its length is ${pool.prefix}`)
-
-const lostIPs = refuse(
-  'RequestsConflict',
-  'it cannot be told any more which addresses the claim had: delete it, and its virtual machine gets another',
-)
