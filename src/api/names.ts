@@ -177,11 +177,3 @@ export const addressClaimedReasons = {
   /** The virtual machine runs with another address than its claims say. */
   drifted: 'IPAddressDrifted',
 } as const
-
-/** Reasons of a claim's Ready that Cluster API's own dashboards and consumers know. */
-export const claimReasons = {
-  allocated: 'AddressAllocated',
-  failed: 'AllocationFailed',
-  poolNotReady: 'PoolNotReady',
-  poolExhausted: 'PoolExhausted',
-} as const

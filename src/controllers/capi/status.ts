@@ -4,7 +4,7 @@
 import { setCondition } from '../../api/condition.ts'
 import type { Hold } from '../../api/hold.ts'
 import type { IPAddressClaim } from '../../api/ip-address-claim.ts'
-import { claimReasons, pausedAnnotation, readyCondition } from '../../api/names.ts'
+import { pausedAnnotation, readyCondition } from '../../api/names.ts'
 import type { Identity } from '../../api/object.ts'
 import { isMalformed } from '../../ip/malformed.ts'
 import { quoteUnlessName } from '../../ip/object-name.ts'
@@ -18,11 +18,17 @@ import type { HandsOff } from './plan.ts'
 import { writeStatus } from './steps.ts'
 import { type CapiWorld, keyOfClaim } from './world.ts'
 
+// Reasons of a claim's Ready that Cluster API's own dashboards and consumers know.
+const allocated = 'AddressAllocated'
+const failed = 'AllocationFailed'
+const poolNotReady = 'PoolNotReady'
+const poolExhausted = 'PoolExhausted'
+
 /** T7: the claim's status names its address. */
 export async function writeAllocated(world: CapiWorld, claim: IPAddressClaim, block: Block): Promise<void> {
   const message = `${blockText(block)} is allocated`
-  const isNew = await writeReady(world, claim, 'True', claimReasons.allocated, message, claim.metadata.name)
-  if (isNew) recordEvent(world, claim, 'Normal', claimReasons.allocated, message)
+  const isNew = await writeReady(world, claim, 'True', allocated, message, claim.metadata.name)
+  if (isNew) recordEvent(world, claim, 'Normal', allocated, message)
 }
 
 /**
@@ -75,7 +81,6 @@ interface RefusalCondition {
   readonly isForAuthor: boolean
 }
 
-const { poolExhausted, poolNotReady, failed } = claimReasons
 const waits = (reason: string): RefusalCondition => ({ reason, isForAuthor: false })
 const isWrong: RefusalCondition = { reason: failed, isForAuthor: true }
 
