@@ -161,10 +161,13 @@ describe('the files of the repository', () => {
   })
 
   test('hold nothing that is true on one machine only', () => {
-    const texts = files.filter(path => /^(?:src|docs|bench|scripts|test|\.ci)\/|^[^/]+$/.test(path))
-    const readable = texts.filter(path => /\.(?:ts|md|sh|json|yaml|yml|go)$|^\.ci\//.test(path))
+    const texts = files.filter(path => /^(?:src|docs|bench|scripts|test|config|charts|\.ci)\/|^[^/]+$/.test(path))
+    const readable = texts.filter(path => /\.(?:ts|md|sh|json|yaml|yml|tpl|txt|go|tla|cfg)$|^\.ci\//.test(path))
     const judged = readable.filter(path => !path.startsWith('test/tidy/') && !path.endsWith('package-lock.json'))
     expect(judged.length).toBeGreaterThan(150)
+    for (const part of [/^config\/.*\.yaml$/, /^charts\/.*\.tpl$/, /\.tla$/]) {
+      expect(judged.filter(path => part.test(path)).length, `${part}`).toBeGreaterThan(0)
+    }
     expect(judged.flatMap(path => tracesIn(path, read(path)))).toEqual([])
     expect(tracesIn('a.ts', "const file = '/work/notes'")).toHaveLength(1)
     expect(tracesIn('a.ts', '// see issue #12')).toHaveLength(1)
