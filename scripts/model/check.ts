@@ -7,6 +7,8 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { skippedExitCode, Unavailable } from '../real/binaries.ts'
+import { macVariants } from './mac-variants.ts'
+import { nodeVariants } from './node-variants.ts'
 import { partVariants } from './part-variants.ts'
 import { check, findTlc, type Run, type Tlc } from './tlc.ts'
 import { toBroken, type Variant, variants } from './variants.ts'
@@ -45,6 +47,18 @@ const models: readonly Model[] = [
     configurations: ['parts-racing', 'parts-one-set', 'parts-stripped', 'parts-birth', 'parts-order', 'parts-liveness'],
     largeConfigurations: ['parts-large'],
     variants: partVariants,
+  },
+  {
+    module: 'Mac.tla',
+    configurations: ['mac-racing', 'mac-liveness'],
+    largeConfigurations: ['mac-large'],
+    variants: macVariants,
+  },
+  {
+    module: 'Nodes.tla',
+    configurations: ['nodes-racing', 'nodes-liveness'],
+    largeConfigurations: [],
+    variants: nodeVariants,
   },
 ]
 
