@@ -59,3 +59,8 @@ test('a text that ends within its managedFields is not made readable', () => {
     expect(() => JSON.parse(withoutManagers(whole.slice(0, end)))).toThrow()
   }
 })
+
+test('a list of managers that is empty ends where it ends', () => {
+  const whole = JSON.stringify({ items: [{ metadata: { managedFields: [], name: 'x' } }], kind: 'L' })
+  expect(JSON.parse(withoutManagers(whole))).toEqual({ items: [{ metadata: { name: 'x' } }], kind: 'L' })
+})

@@ -3,7 +3,8 @@
 
 import { hasLongNumber, parseJSON, stringify } from '../json.ts'
 
-const [quote, comma, backslash, openingBracket, closingBracket, closingBrace] = [0x22, 0x2c, 0x5c, 0x5b, 0x5d, 0x7d]
+const [quote, comma, backslash, openingBracket, closingBracket] = [0x22, 0x2c, 0x5c, 0x5b, 0x5d]
+const [openingBrace, closingBrace] = [0x7b, 0x7d]
 
 export function parseBody(text: string): unknown {
   return hasLongNumber(text) ? parseJSON(text).value : JSON.parse(text)
@@ -35,6 +36,7 @@ export function withoutManagers(text: string): string {
  * at: were this within a text, the quote would end the text, and no letter follows there. Undefined where it is another list.
  */
 function endOfFlatList(text: string, at: number): number | undefined {
+  if (text.charCodeAt(at) !== openingBrace) return undefined
   const end = text.indexOf('}]', at) + 2
   if (end < at) return undefined
   let next = end
