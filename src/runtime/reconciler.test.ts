@@ -134,10 +134,12 @@ test('a key whose writes wake it again is slowed down, and counted', async () =>
   const clock = new VirtualClock()
   const lines: string[] = []
   const repeated: string[] = []
+  const resting: string[] = []
   let passes = 0
   const running = runReconciler(
     defineReconciler({
       name: 'test.pass',
+      onRest: key => resting.push(key),
       reconcile: (key, pass) => {
         passes++
         pass.wrote({ request: 'PATCH /holds/a', body: `{"at":"${new Date(clock.now()).toISOString()}"}` })
@@ -163,6 +165,7 @@ test('a key whose writes wake it again is slowed down, and counted', async () =>
   expect(passes).toBeGreaterThan(15)
   expect(passes).toBeLessThan(50)
   expect(repeated).toEqual(Array(passes - 10).fill('capi test.pass'))
+  expect(resting).toEqual(Array(passes - 10).fill('a'))
   expect(lines.map(line => JSON.parse(line))).toEqual([
     expect.objectContaining({
       level: 'error',

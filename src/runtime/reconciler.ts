@@ -72,6 +72,8 @@ export interface ReconcilerDefinition {
   readonly onStart?: () => void
   /** No pass begins until it starts again. */
   readonly onPause?: () => void
+  /** Passes of the key have written the same again and again: its next one begins by itself, and a while from now. */
+  readonly onRest?: (key: string) => void
 }
 
 export interface Reconciler extends ReconcilerDefinition {
@@ -122,6 +124,7 @@ export function runReconciler(reconciler: Reconciler, parts: ReconcilerParts): R
     if (repeat === undefined) return next
     metrics.repeated(desk, name)
     if (repeat.isFirst) pass.log.error('the same is written again and again', { write: written?.last })
+    reconciler.onRest?.(key)
     return { ...next, restMs: repeat.restMs }
   }
 

@@ -73,6 +73,7 @@ function openToy(office: Office, domain: Domain, caches: Caches, seen: readonly 
       groupOf: key => [namespaceOfKey(key), networkKeyOf(caches, key)],
       onStart: line.goOn,
       onPause: line.pause,
+      onRest: line.rests,
     }),
   )
   metrics?.begin(about, {

@@ -93,6 +93,7 @@ function openCapi(office: Office, domain: Domain, caches: Caches, seen: readonly
       isSettled: key => !line.has(key) && isClaimSettled(key, scope, world),
       onStart: line.goOn,
       onPause: line.pause,
+      onRest: line.rests,
       concurrency: bindingConcurrency,
       groupOf: key => [namespaceOfKey(key), poolKeyOf(caches.claims.get(key))],
     }),

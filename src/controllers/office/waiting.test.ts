@@ -70,6 +70,40 @@ function aPool({ isShared = (): boolean => false } = {}) {
 
 const beside = 'Pool.example/lab/beside'
 
+describe('a claim whose key rests', () => {
+  const one: Need = { kind: 'one', pool, block: freed('10.0.0.1').block }
+
+  test.each([
+    ['any address', any],
+    ['one address', one],
+    ['room in a quota', { kind: 'quota', pool } as const],
+  ])('is passed over by those that wait for %s, until it is looked at', async (_, need) => {
+    const line = aPool()
+    const [old, young] = [aClaim(1, need), aClaim(2, need)]
+    await line.sleep(old)
+    await line.sleep(young)
+    line.line.rests(old.key)
+    line.release()
+    expect(line.take()).toEqual([young.key])
+    await line.sleep(young)
+    await line.sleep(old)
+    line.state.free = 0
+    line.release()
+    expect(line.take()[0]).toBe(old.key)
+  })
+
+  test('after it was woken, passes the wake on', async () => {
+    const line = aPool()
+    const [old, young] = [aClaim(1), aClaim(2)]
+    await line.sleep(old)
+    await line.sleep(young)
+    line.release()
+    expect(line.take()).toEqual([old.key])
+    line.line.rests(old.key)
+    expect(line.take()).toEqual([young.key])
+  })
+})
+
 describe('of a claim whose pass ends asleep, while it ran', () => {
   const one: Need = { kind: 'one', pool, block: freed('10.0.0.1').block }
   const mac: Need = { kind: 'mac', pool, mac: orThrow(parseMAC('02:00:00:00:00:01')) }
@@ -90,6 +124,17 @@ describe('of a claim whose pass ends asleep, while it ran', () => {
     expect(line.take()).toEqual([claim.key])
     await line.run(claim, async () => {
       happens(line)
+      return { next: done(), waits: claim.waits }
+    })
+    expect(line.take()).toEqual([claim.key])
+  })
+
+  test('a MAC was freed, and then an address: it is woken for the address', async () => {
+    const line = aPool()
+    const claim = aClaim(1)
+    await line.run(claim, async () => {
+      line.waiting.macFreed('main', mac.mac)
+      line.release()
       return { next: done(), waits: claim.waits }
     })
     expect(line.take()).toEqual([claim.key])

@@ -15,7 +15,9 @@
 // behind it. Pools of one space may offer the same addresses: then their claims are one line, and the oldest of all is served.
 // An address is offered to the oldest of those that wait for any and of those that wait for just that one.
 //
-// A desk that cannot work takes its claims out of the line until it goes on: those of other desks do not wait for them.
+// A desk that cannot work takes its claims out of the line until it goes on: those of other desks do not wait for them. Nor do others
+// wait for a claim whose key rests, because its passes write the same again and again: it is looked at when its rest is over, and
+// what is freed until then is for those behind it.
 
 import type { Identity } from '../../api/object.ts'
 import { bitsOf } from '../../ip/address.ts'
@@ -86,6 +88,8 @@ export interface DeskLine {
   has(claim: string): boolean
   /** Runs a pass of the claim, and keeps its place in the line equal to what the pass says. */
   during(claim: string, pass: () => Promise<ClaimPass>): Promise<PassResult>
+  /** The claim's next pass begins by itself, and a while from now, whatever wakes it. */
+  rests(claim: string): void
   /** No pass of the desk begins until it goes on. */
   pause(): void
   goOn(): void
@@ -108,7 +112,7 @@ interface Awake {
 
 /** What wakes sleepers. */
 interface Happening {
-  readonly what: 'freed' | 'changed'
+  readonly what: 'freed' | 'MAC freed' | 'changed'
   readonly concerns: (sleeper: Sleeper) => boolean
   readonly happen: () => void
 }
@@ -133,6 +137,8 @@ export class Waiting {
   readonly #away = new Map<string, Sleeper>()
   /** Claims whose last pass failed: it may be a while until their next. */
   readonly #failing = new Set<string>()
+  /** Claims that are not looked at for a while, whatever wakes them. */
+  readonly #resting = new Set<string>()
   /** Claims that were woken for any address since one was freed, and found none. */
   readonly #inVain = new Set<string>()
   /** Those awake of each pool that were woken for any address, or are offered one of it. */
@@ -140,6 +146,7 @@ export class Waiting {
   /** Of each pass that runs: what has happened since it began. */
   readonly #sinceBegun = new Set<Happening[]>()
   readonly #wasInVain = ({ key }: Sleeper): boolean => this.#inVain.has(key)
+  readonly #rests = ({ key }: Sleeper): boolean => this.#resting.has(key)
 
   constructor(options: WaitingOptions) {
     this.#options = options
@@ -168,8 +175,14 @@ export class Waiting {
         const own = [...this.#away.values()].filter(sleeper => sleeper.desk === desk)
         for (const sleeper of own.sort(byAge)) sleeper.wake()
       },
+      rests: claim => {
+        const key = `${desk} ${claim}`
+        this.#resting.add(key)
+        if (this.#awake.has(key)) this.#leave(key)
+      },
       during: async (claim, pass) => {
         const key = `${desk} ${claim}`
+        this.#resting.delete(key)
         const awake = this.#awake.get(key)
         if (awake !== undefined) awake.hasBegun = true
         const since: Happening[] = []
@@ -217,7 +230,7 @@ export class Waiting {
 
   macFreed(space: string, mac: MACText): void {
     const pools = [...this.#options.poolsOf(space)]
-    this.#happens('freed', ofPools(pools), () => {
+    this.#happens('MAC freed', ofPools(pools), () => {
       this.#offer([], {
         isFree: () => this.#options.isFree(space, mac),
         waiters: () => this.#waitersOf(pools, one => one.helpedByMAC(mac)),
@@ -237,7 +250,7 @@ export class Waiting {
   #offer(pools: readonly string[], offer: Offer): void {
     const waiters = offer.waiters()
     const picked = [...this.#pickForAny(pools)]
-    const isSound = ({ key }: Sleeper) => !this.#failing.has(key)
+    const isSound = ({ key }: Sleeper) => !this.#failing.has(key) && !this.#resting.has(key)
     const [first, oldest] = [picked.find(isSound), waiters.find(isSound)]
     if (oldest === undefined || !offer.isFree()) {
       this.#wakeAll([...picked, ...waiters])
@@ -363,7 +376,7 @@ export class Waiting {
       const sleeper = line?.sleepers[line.next++]
       if (sleeper === undefined) break
       const needed = sleeper.needs.filter(({ kind }) => kind === 'any').map(({ pool }) => pool)
-      if (picked.has(sleeper) || isPassedOver(sleeper) || !needed.every(hasRoom)) continue
+      if (picked.has(sleeper) || this.#rests(sleeper) || isPassedOver(sleeper) || !needed.every(hasRoom)) continue
       picked.add(sleeper)
       for (const pool of needed) taken.set(pool, (taken.get(pool) ?? 0) + 1)
     }
@@ -388,10 +401,14 @@ export class Waiting {
 
   #wakeForQuota(pool: string, namespace: string): void {
     const tenants = this.#pools.get(pool)?.quota.get(namespace)
-    for (const { sleepers } of [...(tenants?.values() ?? [])]) if (sleepers[0] !== undefined) this.#wake(sleepers[0])
+    for (const { sleepers } of [...(tenants?.values() ?? [])]) {
+      const oldest = sleepers.find(sleeper => !this.#rests(sleeper))
+      if (oldest !== undefined) this.#wake(oldest)
+    }
   }
 
   #wake(sleeper: Sleeper, offer?: Offer): void {
+    if (this.#rests(sleeper)) return
     this.#forget(sleeper.key)
     const awake = { sleeper, offer, hasBegun: false }
     this.#awake.set(sleeper.key, awake)
