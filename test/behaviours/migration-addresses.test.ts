@@ -1,6 +1,9 @@
 // Migration networks whose addresses Mooring gives out itself: one for each node, held in its name, and kept.
 
 import { describe, expect, test } from 'vitest'
+import { toHoldObject } from '../../src/api/hold.ts'
+import { parseIP } from '../../src/ip/address.ts'
+import { orThrow } from '../harness/or-throw.ts'
 import { holds } from './kinds.ts'
 import { addressOf, aFleet, aValue, type Fleet, kubeVirtHome } from './migration-fleet.ts'
 import type { Stored } from './world.ts'
@@ -125,4 +128,39 @@ describe('A migration network with addresses of Mooring', () => {
     await fleet.removeNode('node-1')
     await fleet.works()
   })
+
+  test('gives a node an address of both families or of neither, also where it was killed between the two', async () => {
+    const fleet = await aFleet({ nodes: ['node-1'] })
+    const { world } = fleet
+    const isOfIPv6 = (body = '') => /"part":"[^"]*\/v6"/.test(body)
+    world.desk.killBefore(({ method, path, body }) => method === 'POST' && isHolds(path) && isOfIPv6(body))
+    await fleet.set(own({ rangeV6: 'fd00:1::/64', rangeV6Start: 'fd00:1::10', rangeV6End: 'fd00:1::10' }))
+    await world.eventually(async () => expect(await held(fleet)).toEqual(['node-1 10.1.2.1']))
+    await world.desk.kill()
+    const last = await takenByAnother(fleet, 'fd00:1::10')
+    await world.desk.start()
+    await fleet.says({ reason: 'WaitingForAddresses', message: expect.stringMatching(/node-1: no IPv6 address of/) })
+    await world.eventually(async () => expect(await held(fleet)).toEqual([]))
+    expect(world.desk.metrics()).toMatch(/mooring_claims_waiting\{[^}]*claim_kind="Node"[^}]*\} 1\n/)
+    await world.client.delete(holds, last)
+    await fleet.works()
+    expect(addressesOf(await held(fleet))).toEqual(['10.1.2.1', 'fd00:1::10'])
+  })
 })
+
+const isHolds = (path: string): boolean => path.startsWith('/apis/mooring.dev/v1alpha1/holds')
+
+/** An address of the network, held by a claim of a kind that no desk here serves. */
+async function takenByAnother({ world }: Fleet, address: string): Promise<{ readonly name: string }> {
+  const { items } = await world.client.list(holds)
+  const beside = (items as Stored[]).find(({ spec }) => spec.claimRef.kind === 'Node')
+  if (beside === undefined) throw new Error('no node holds an address')
+  const { space, poolRef } = beside.spec
+  const claim = { apiGroup: 'example.org', kind: 'Berth', namespace: 'lab', name: 'another', uid: 'another' }
+  const pool = { ...poolRef, apiGroup: poolRef.apiGroup ?? '' }
+  const spec = { space, ip: orThrow(parseIP(address)), bits: 128, pool, claim, owner: undefined }
+  const object = toHoldObject(spec, new Date(world.clock.now()).toISOString())
+  // Without the finalizer, so that it is free as soon as it is deleted.
+  const made = await world.client.create(holds, { ...object, metadata: { ...object.metadata, finalizers: [] } })
+  return { name: made.metadata.name ?? '' }
+}

@@ -6,6 +6,7 @@ import { addressPoolKind } from '../../src/api/address-pool.ts'
 import { inClusterPoolKind } from '../../src/api/in-cluster-pool.ts'
 import { aClaim, aClusterAddressPool, anAddressFor, anAddressPool, aPool } from './builders.ts'
 import { aBridge, anOVNNetwork, configOf, hasAddresses, Machine } from './machines.ts'
+import { aFleet, aValue } from './migration-fleet.ts'
 import { isServed, saysWhy, staysUnserved } from './promises.ts'
 import { aWorld, type World } from './world.ts'
 
@@ -145,5 +146,21 @@ describe('A kind of pool that cannot be read', () => {
     await staysUnserved(world, claim)
     mayReadAgain(world)
     await world.eventually(() => isServed(world, claim, '10.0.9.1'), recoveryMs)
+  })
+})
+
+describe('A kind that shows addresses in use, and cannot be read', () => {
+  test('keeps nodes waiting for addresses of a migration network, until it can be read again', async () => {
+    const fleet = await aFleet({ nodes: ['node-1'] })
+    const { world } = fleet
+    await withoutReading(world, 'ipamclaims')
+    await fleet.set(aValue({ ipam: 'mooring', range: '10.1.2.0/29' }))
+    await fleet.says({
+      reason: 'WaitingForAddresses',
+      message: expect.stringMatching(/node-1: .*cannot read ipamclaims/),
+    })
+    mayReadAgain(world)
+    // Nothing is written to the node meanwhile.
+    await fleet.says({ status: 'True', reason: 'Completed' }, recoveryMs)
   })
 })

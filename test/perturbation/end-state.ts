@@ -5,9 +5,11 @@
 //   which claim has which address          chance, where no claim asked for one: an address is called after its holder
 //   claims that may swap roles             the scenario says which; they are all called any
 //   generation of a hold                   its status has no door of its own, so every rest and renewal counts
+//   generation of a migration network      one process, with an old view, may put back what another has changed, until it sees more
 //   virtual machines and their orders      named by the uid of the Machine, and by times; `leftovers` asks that each is the right one
 //   when a hold was last renewed           written by the process that found it instead of making it
 
+import { fleetHome } from './fleet-observer.ts'
 import { addressesOf, canRun, macAskedBy, macsToldTo } from './machine-observer.ts'
 import { choiceOf, isLeaving, keyOf, type Observer, partsOf, type Stored } from './observer.ts'
 
@@ -43,14 +45,15 @@ export function endStateOf(observer: Observer, interchangeable: readonly string[
   for (const object of observer.machines.claims.values()) lines.push(called(tell(object)))
   for (const object of observer.machines.ipPools.values()) lines.push(called(tell(object)))
   const { attachments, definedNetworks } = observer.machines
-  for (const object of [...attachments.values(), ...definedNetworks.values()]) lines.push(tell(object))
+  for (const object of definedNetworks.values()) lines.push(tell(object))
+  for (const [key, object] of attachments)
+    lines.push(tell(key.startsWith(`${fleetHome}/`) ? withoutGeneration(object) : object))
   for (const { metadata, kind } of observer.machines.vms.values()) {
     lines.push(called(`${kind} ${metadata.name} shows ${metadata.annotations?.['mooring.dev/network-interfaces']}`))
   }
   for (const object of observer.pools.values()) lines.push(tell(object))
   const { fleet } = observer
-  for (const object of fleet.settings.values())
-    lines.push(tell({ ...object, metadata: { ...object.metadata, generation: 0 } as Stored['metadata'] }))
+  for (const object of fleet.settings.values()) lines.push(tell(withoutGeneration(object)))
   if (fleet.kubeVirts.size > 0) lines.push(`KubeVirt migrates over ${fleet.network || 'the management network'}`)
   for (const object of observer.namespaces.values()) lines.push(`Namespace ${keyOf(object)}`)
   return lines.toSorted()
@@ -60,6 +63,11 @@ function tell(object: Stored): string {
   const state = isLeaving(object) ? ' on its way out' : ''
   return `${object.kind} ${keyOf(object)}${state} ${JSON.stringify(plain(object, object.kind.endsWith('Hold')))}`
 }
+
+const withoutGeneration = (object: Stored): Stored => ({
+  ...object,
+  metadata: { ...object.metadata, generation: 0 } as Stored['metadata'],
+})
 
 /** Fields in order, without what differs by nature. */
 function plain(value: unknown, isHold: boolean): unknown {
@@ -146,5 +154,23 @@ export function leftovers(observer: Observer): string[] {
     for (const { kind, name, uid } of owners)
       if (!uids.has(uid)) found.push(`IPAddress ${key} is of no ${kind} ${name}`)
   }
-  return [...found, ...(orders.vcenter?.leftovers() ?? [])]
+  return [...found, ...halves(observer), ...(orders.vcenter?.leftovers() ?? [])]
+}
+
+/** Nodes that have an address of one family of a network, and none of the other. */
+function halves({ holds, machines }: Observer): string[] {
+  const held = [...holds.values()].filter(({ spec, status }) => {
+    return spec?.claimRef?.kind === 'Node' && status?.state === 'held'
+  })
+  const counts = new Map<string, number>()
+  for (const { spec } of held) {
+    const place = `${spec?.poolRef?.namespace}/${spec?.poolRef?.name} ${spec?.claimRef?.name}`
+    counts.set(place, (counts.get(place) ?? 0) + 1)
+  }
+  return [...counts].flatMap(([place, count]) => {
+    const [network = '', node] = place.split(' ')
+    const config = JSON.parse(machines.attachments.get(network)?.spec?.config ?? '{}')
+    const families = config.ipam?.ranges?.length ?? 1
+    return count === families ? [] : [`${node} holds ${count} addresses of ${network}, which has ${families} families`]
+  })
 }

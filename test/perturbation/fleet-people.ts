@@ -9,7 +9,7 @@ import type { PerturbedWorld } from './world.ts'
 
 type FleetPeople = Pick<
   People,
-  'makeFleet' | 'setMigrationNetwork' | 'spoilMigrationNetwork' | 'addNode' | 'untilConfigured'
+  'makeFleet' | 'setMigrationNetwork' | 'spoilMigrationNetwork' | 'addNode' | 'untilUnaddressed' | 'untilConfigured'
 >
 
 const kubeVirtPath = `/apis/kubevirt.io/v1/namespaces/${fleetHome}/kubevirts/kubevirt`
@@ -82,10 +82,13 @@ export function fleetPeopleOf(world: PerturbedWorld, { create, send, wait }: Way
         spec.poolRef?.name === network &&
         status?.state === 'held',
     )
+    const isWhole = held.length === (config.ipam?.ranges?.length ?? 1)
     // As whereabouts would: here the number of the node decides.
     const ips =
       config.ipam?.type === 'mooring' ? held.map(({ spec }) => spec?.address ?? '') : [`10.1.2.${node.split('-')[1]}`]
-    return ips.length === 0 ? undefined : [{ name: `${fleetHome}/${network}`, interface: 'migration0', ips }]
+    return ips.length === 0 || !isWhole
+      ? undefined
+      : [{ name: `${fleetHome}/${network}`, interface: 'migration0', ips }]
   }
 
   // --- people ---
@@ -129,6 +132,8 @@ export function fleetPeopleOf(world: PerturbedWorld, { create, send, wait }: Way
     async spoilMigrationNetwork() {
       await send('PATCH', kubeVirtPath, { spec: { configuration: { migrations: { network: null } } } })
     },
+    untilUnaddressed: node =>
+      wait(`${node} has no address`, () => fleet.condition?.message?.includes(`${node}: no `) === true),
     untilConfigured: vlan =>
       wait(`migrations go over VLAN ${vlan}`, () => {
         const config = JSON.parse(machines.attachments.get(`${fleetHome}/${fleet.network}`)?.spec?.config ?? '{}')

@@ -30,4 +30,18 @@ export const migrationScenarios: readonly Scenario[] = [
       await people.untilConfigured(200)
     },
   },
+  {
+    name: 'S37: a node joins while one family of a migration network is used up, and gets both when there is more',
+    needsPatience: true,
+    async play(people) {
+      const value = { vlan: 100, ipam: 'mooring', rangeV6: 'fd00:1::/64', rangeV6Start: 'fd00:1::10' }
+      await people.makeFleet('node-1', 'node-2')
+      await people.setMigrationNetwork({ ...value, rangeV6End: 'fd00:1::11' })
+      await people.untilConfigured(100)
+      await people.addNode('node-3')
+      await people.untilUnaddressed('node-3')
+      await people.setMigrationNetwork({ ...value, rangeV6End: 'fd00:1::1f' })
+      await people.untilConfigured(100)
+    },
+  },
 ]

@@ -126,6 +126,8 @@ export interface People {
   setMigrationNetwork(value: object | undefined): Promise<void>
   /** A user takes the network out of the KubeVirt object. */
   spoilMigrationNetwork(): Promise<void>
+  /** Until the setting says that the node has no address. */
+  untilUnaddressed(node: string): Promise<void>
   /** Until every node migrates over this VLAN, or over the management network, and nothing else is left. */
   untilConfigured(vlan: number | undefined): Promise<void>
 

@@ -3,7 +3,9 @@
 //   changed                          wakes
 //   a node                           itself
 //   a migration network, its pools   every node
-//   a hold of such a network         the node that it names, and those that have none yet
+//   a hold of such a network         the node that it names, and those that wait: a network keeps for a node what it has on another
+//
+// What else wakes nodes that wait for an address is the office's work (office/waiting.ts).
 
 import { cniGroup } from '../../../api/names.ts'
 import type { Domain } from '../../../runtime/domain.ts'
@@ -14,7 +16,7 @@ import type { Office } from '../../office/office.ts'
 import { holdOf } from '../../office/parsed.ts'
 import { attachments, nodes } from '../kinds.ts'
 import type { Caches } from '../world.ts'
-import { type AddressesWorld, counted, type Refusals, reconcileNode } from './node-addresses.ts'
+import { type AddressesWorld, counted, keyOfPlace, nodeOfKey, type Refusals, reconcileNode } from './node-addresses.ts'
 
 /** `onChange`: a node has an address, or is told why it has none. */
 export function openAddresses(
@@ -28,19 +30,28 @@ export function openAddresses(
   const world: Omit<AddressesWorld, 'note'> = { client, clock, random, caches, views, ledger, sources }
   const about = { desk: domain.name, claimKind: nodes.kind }
   metrics?.begin(about, counted)
+  const line = office.waiting.ofDesk(about, place => addresses.mark(nodeOfKey(place)))
+  const whyWaits = (name: string): string => {
+    const own = [...refusals.values()].filter(({ place }) => place.node === name)
+    return own.map(({ place, message }) => `${keyOfPlace(place)}: ${message}`).join()
+  }
   const addresses = domain.addReconciler(
     defineReconciler({
       name: 'migration.addresses',
       claimKind: nodes.kind,
       async reconcile(name, pass) {
-        const before = refusals.get(name)
-        const result = await reconcileNode(name, refusals, {
-          ...world,
-          client: client.withPass(pass),
-          note: noteIn(pass, metrics, about),
-        })
-        if (refusals.get(name) !== before) onChange()
-        return result
+        const before = whyWaits(name)
+        const inPass = { ...world, client: client.withPass(pass), note: noteIn(pass, metrics, about) }
+        try {
+          return await reconcileNode(name, line, refusals, inPass)
+        } finally {
+          if (whyWaits(name) !== before) onChange()
+        }
+      },
+      onStart: line.goOn,
+      onPause: line.pause,
+      onRest(name) {
+        for (const { place } of refusals.values()) if (place.node === name) line.rests(keyOfPlace(place))
       },
     }),
   )
@@ -56,7 +67,7 @@ export function openAddresses(
     const hold = readable(change.new ?? change.old, holdOf)
     if (hold === undefined || hold.pool.kind !== attachments.kind) return
     if (hold.claim.kind === nodes.kind) addresses.mark(hold.claim.name)
-    for (const name of refusals.keys()) addresses.mark(name)
+    for (const { place } of refusals.values()) addresses.mark(place.node)
     onChange()
   })
   office.addClaimKind({
