@@ -96,3 +96,16 @@ export function toRetakePatch(
   const { spec, status } = toRetakeLockPatch(next, former, now)
   return { spec: { ...spec, mac: next.mac ?? null }, status }
 }
+
+/**
+ * Of holds in the name of one claim that stores no choice, those that stay: of each part the one that was made first. Two processes may
+ * each have taken one; all that read them agree on which it is (I2).
+ */
+export function firstOfEachPart<H extends Pick<Hold, 'metadata' | 'claim'>>(holds: readonly H[]): H[] {
+  const order = ({ metadata }: H) => `${metadata.creationTimestamp} ${metadata.name}`
+  const first = new Map<string | undefined, H>()
+  for (const hold of holds.toSorted((one, other) => (order(one) < order(other) ? -1 : 1))) {
+    if (!first.has(hold.claim.part)) first.set(hold.claim.part, hold)
+  }
+  return [...first.values()]
+}

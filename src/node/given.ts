@@ -10,7 +10,7 @@
 // network on this one. What counts is the hold, which names the claim by its uid and the network that it was given out from.
 
 import { mayUse, ownerOf, userOf } from '../api/claim-use.ts'
-import { holdName, parseHold } from '../api/hold.ts'
+import { firstOfEachPart, holdName, parseHold } from '../api/hold.ts'
 import type { IPAMClaim } from '../api/ipam-claim.ts'
 import { ipsAllocatedCondition, usedByAnnotation } from '../api/names.ts'
 import { type Identity, identityKey } from '../api/object.ts'
@@ -418,7 +418,8 @@ async function ofNode(
       return []
     return identityKey(hold.pool) === identityKey(network.source) ? [hold] : []
   })
-  const chosen = held
+  // Two processes may each have taken one for the node: the later rests soon, and another node has it then.
+  const chosen = firstOfEachPart(held)
     .map(({ ip }) => ({
       ip,
       prefix: network.pools.find(pool => pool.family === ip.family)?.prefix ?? bitsOf(ip.family),

@@ -16,7 +16,7 @@ import { anAddressPool } from './builders.ts'
 import { holds } from './kinds.ts'
 import { aBridge, aClaimByHand, configOf, hasAddresses, interfaceOf, Machine } from './machines.ts'
 import { aPlainPod, forceDelete, netnsOf, type Sandbox, TestNode } from './nodes.ts'
-import { aWorld, type Stored, type World } from './world.ts'
+import { aWorld, type Stored, type World, type WorldOptions } from './world.ts'
 
 const ranges = { ranges: [{ subnet: '10.9.0.0/24', rangeStart: '10.9.0.10', gateway: '10.9.0.1' }] }
 const dual = {
@@ -38,8 +38,8 @@ const heldIn = async (world: World): Promise<readonly string[]> =>
 
 const gateway = (address: string) => ({ address, gateway: '10.9.0.1' })
 
-async function aGround(ipam: object = ranges) {
-  const world = await aWorld()
+async function aGround(ipam: object = ranges, options: WorldOptions = {}) {
+  const world = await aWorld(options)
   const network = await world.create(aBridge(ipam as Record<string, unknown>))
   const node = await TestNode.started(world)
   return { world, network, node }
@@ -362,6 +362,18 @@ describe('A network whose addresses are held by nodes', () => {
     })
     await node.del({ pod, on: network })
     expect((await node.add({ pod: second, on: network })).printed.ips).toEqual([gateway('10.9.0.50/24')])
+  })
+
+  test('tells a pod the first of two that are held for its node: the other one rests soon', async () => {
+    // Without the desk that puts it to rest.
+    const { world, network, node } = await aGround(ofNodes, { on: ['vm'] })
+    for (const address of ['10.9.0.51', '10.9.0.50']) await holdForNode(world, network, node, address)
+    const both = ((await world.list(holds)) as Stored[]).filter(({ spec }) => spec.claimRef.name === node.name)
+    const order = ({ metadata }: Stored) => `${metadata.creationTimestamp} ${metadata.name}`
+    const [first] = both.toSorted((one, other) => (order(one) < order(other) ? -1 : 1))
+    const pod = await aPlainPod(world, { node: node.name, on: [network] })
+    const { ips } = (await node.add({ pod, on: network })).printed
+    expect(ips).toEqual([gateway(`${first?.spec.address}/24`)])
   })
 
   test('tells it to no pod of another namespace', async () => {

@@ -11,9 +11,9 @@ type Kept = KubeObject & { readonly spec?: object; readonly status: object }
 /** Without its images, its volumes and its annotations, which are most of it. A node selector may name any of its labels. */
 export function keepNode(object: KubeObject): Kept {
   const { conditions, addresses } = fieldsIn(object, 'status')
-  const { labels } = object.metadata
+  const { labels, creationTimestamp } = object.metadata
   return {
-    ...headOf(object, labels && { labels }),
+    ...headOf(object, { ...(labels && { labels }), ...(creationTimestamp && { creationTimestamp }) }),
     status: {
       conditions: readyIn(conditions),
       addresses: recordsIn(addresses).flatMap(({ type, address }) =>

@@ -20,7 +20,7 @@ import { quarantineHold } from '../../office/hold/steps.ts'
 import { letGo, takeAll } from '../../office/hold/take-all.ts'
 import type { Note } from '../../office/journal.ts'
 import type { Ledger } from '../../office/ledger.ts'
-import type { Counted } from '../../office/metrics.ts'
+import { type Counted, reasonsIn } from '../../office/metrics.ts'
 import type { Sources } from '../../office/sources.ts'
 import { holdsOfClaim, type Views } from '../../office/views.ts'
 import { type ClaimPass, type DeskLine, settled } from '../../office/waiting.ts'
@@ -42,11 +42,41 @@ export interface AddressesWorld extends Pick<MigrationWorld, 'client' | 'clock' 
 /** A node asks for the lowest address that no other node has. */
 const strategy = 'lowestFree'
 
-/** What is refused is not in another's use, as far as the ledger knows: it is used up, or shown by another object. */
+/** A node asks for nothing in particular, of pools that no administrator pauses or offers to some: few reasons are left. */
 export const counted: Counted = {
   decisions: ['bound', 'waiting', 'lost race', 'released'],
   sources: [{ kind: attachmentKind, strategies: [strategy] }],
-  reasons: ['KindNotRead', 'PoolExhausted', 'AddressInUse'],
+  reasons: reasonsIn({
+    KindNotRead: true,
+    PoolExhausted: true,
+    AddressInUse: true,
+    PoolNotFound: false,
+    PoolMalformed: false,
+    PoolDeleting: false,
+    PoolPaused: false,
+    NamespaceNotAllowed: false,
+    SpaceNotOffered: false,
+    SpaceUndecided: false,
+    QuotaReached: false,
+    RestQuotaReached: false,
+    NotAnAddress: false,
+    NotCanonical: false,
+    WrongFamily: false,
+    AddressOutOfRange: false,
+    AddressExcluded: false,
+    AddressReserved: false,
+    AddressDraining: false,
+    AddressQuarantined: false,
+    RequestsConflict: false,
+    RequestMalformed: false,
+    MACInUse: false,
+    MACQuarantined: false,
+    MACReserved: false,
+    NetworkNotFound: false,
+    NetworkMalformed: false,
+    NetworkNotOffered: false,
+    NetworkDiffers: false,
+  }),
 }
 
 interface Refused {

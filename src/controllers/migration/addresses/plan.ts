@@ -14,7 +14,7 @@
 // A node that moves to another network keeps its address where that one gives it out; else it gets the lowest one that no other node
 // has on any of these networks: for a while both are on one wire.
 
-import type { Hold } from '../../../api/hold.ts'
+import { firstOfEachPart, type Hold } from '../../../api/hold.ts'
 import { type Pool, poolKey } from '../../../api/pool.ts'
 import { type IP, toIPText } from '../../../ip/address.ts'
 import { type Range, rangeOfIP } from '../../../ip/range.ts'
@@ -50,14 +50,9 @@ export function decide(seen: Seen): Plan {
   return { kind: 'wait', refusal: plan, letGo: seen.isInUse ? [] : own }
 }
 
-/** The first of each part stays. */
 function surplusOf(own: readonly Hold[]): Hold[] {
-  const order = ({ metadata }: Hold) => `${metadata.creationTimestamp} ${metadata.name}`
-  const first = new Map<string | undefined, Hold>()
-  for (const hold of own.toSorted((one, other) => (order(one) < order(other) ? -1 : 1))) {
-    if (!first.has(hold.claim.part)) first.set(hold.claim.part, hold)
-  }
-  return own.filter(hold => first.get(hold.claim.part) !== hold)
+  const staying = firstOfEachPart(own)
+  return own.filter(hold => !staying.includes(hold))
 }
 
 function choose(missing: readonly Pool[], seen: Seen): Extract<Plan, { kind: 'take' }> | Omit<RefusedParts, 'part'> {
