@@ -401,6 +401,44 @@ describe('a reflector', () => {
     expect(problems).toEqual(['toys.example.com is not installed', undefined])
   })
 
+  test.each<Mishap>(['forbidden', 'broken'])(
+    'knows at once that a kind which was installed later is there and cannot be read (%s)',
+    async mishap => {
+      const server = new ToyKube()
+      server.mishaps.push('missing', ...Array.from({ length: 200 }, () => mishap))
+      const { clock, reflector } = aReflection({}, server)
+      await clock.advance(10_000)
+      const problem = 'toys.example.com cannot be read: list toys.example.com: toys are like that'
+      expect([reflector.isInstalled, reflector.hasListed, reflector.problem()]).toEqual([true, false, problem])
+      await clock.advance(10 * 60_000)
+      expect([reflector.isInstalled, reflector.problem()]).toEqual([true, problem])
+      server.mishaps.length = 0
+      await clock.advance(60_000)
+      expect([reflector.hasListed, reflector.problem()]).toEqual([true, undefined])
+    },
+  )
+
+  test('takes a kind that is not installed for one that is not, while the server does not answer', async () => {
+    const server = new ToyKube()
+    server.mishaps.push('missing', ...Array.from({ length: 200 }, (): Mishap => 'refused'))
+    const { clock, reflector } = aReflection({}, server)
+    await clock.advance(10 * 60_000)
+    expect([reflector.isInstalled, reflector.problem()]).toEqual([false, 'toys.example.com is not installed'])
+  })
+
+  test('has a problem from a refusal until it is read, whatever other errors come between', async () => {
+    const server = new ToyKube()
+    server.mishaps.push('forbidden', ...Array.from({ length: 5 }, (): Mishap => 'broken'))
+    const { clock, reflector } = aReflection({}, server)
+    const seen = new Set<string>()
+    reflector.onProblemChange(() => {
+      const isRead = reflector.hasListed ? 'listed' : 'not listed'
+      seen.add(reflector.problem() === undefined ? isRead : `${isRead}, with a problem`)
+    })
+    await clock.advance(60_000)
+    expect([server.mishaps, [...seen]]).toEqual([[], ['not listed, with a problem', 'listed']])
+  })
+
   test('hands out objects that cannot be changed', async () => {
     const { server, cache } = aReflection()
     server.write('a', 1)

@@ -110,8 +110,8 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   #missingSinceMs: number | undefined
   #hasListed = false
   #olderSinceMs: number | undefined
-  /** Since the server last accepted a list or a watch. */
-  #failing: { readonly sinceMs: number; readonly error: unknown } | undefined
+  /** Since the server last accepted a list or a watch. What was refused once stays refused, whatever errors follow it. */
+  #failing: { readonly sinceMs: number; readonly error: unknown; readonly wasRefused: boolean } | undefined
   readonly #onProblemChange: (() => void)[] = []
   /** Whether nothing was amiss in the state before this one. */
   #wasWell = true
@@ -142,13 +142,16 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     return this.#hasListed
   }
 
-  /** Why the cache cannot be relied on now. A refusal is certain at once, anything else may be over in a moment. */
+  /**
+   * Why the cache cannot be relied on now. A refusal is certain at once, and so is any failure of a kind that came and was never
+   * listed; anything else may be over in a moment.
+   */
   problem(): string | undefined {
     if (!this.isInstalled) return `${this.name} is not installed`
     if (this.#failing === undefined) return undefined
-    const { sinceMs, error } = this.#failing
+    const { sinceMs, error, wasRefused } = this.#failing
     const isLong = this.#options.clock.monotonicMs() - sinceMs >= this.#timing.problemAfterMs
-    if (!isLong && !isApiError(error, 'Forbidden')) return undefined
+    if (!isLong && !wasRefused && !this.#isBlind) return undefined
     return `${this.name} cannot be read: ${describeError(error)}`
   }
 
@@ -210,7 +213,11 @@ export class Reflector<T extends KubeObject, I extends string = never> {
     } catch (error) {
       if (this.#abort.signal.aborted) return 'list'
       if (isApiError(error, 'NotInstalled')) await this.#waitUntilInstalled()
-      else await this.#backOff(error)
+      else {
+        // The server answered for this kind, so it has it; one that does not answer says nothing.
+        if (!mayResume(error)) this.#missingSinceMs = undefined
+        await this.#backOff(error)
+      }
       return 'list'
     }
   }
@@ -350,7 +357,10 @@ export class Reflector<T extends KubeObject, I extends string = never> {
   async #backOff(error: unknown): Promise<void> {
     const { clock, random, log } = this.#options
     this.#failures++
-    if (error !== undefined) this.#failing = { sinceMs: this.#failing?.sinceMs ?? clock.monotonicMs(), error }
+    if (error !== undefined) {
+      const { sinceMs = clock.monotonicMs(), wasRefused = false } = this.#failing ?? {}
+      this.#failing = { sinceMs, error, wasRefused: wasRefused || isApiError(error, 'Forbidden') }
+    }
     const askedMs = error instanceof ApiError ? (error.retryAfterMs ?? 0) * (1 + random() / 4) : 0
     const delayMs = Math.max(
       askedMs,
@@ -361,6 +371,11 @@ export class Reflector<T extends KubeObject, I extends string = never> {
       log.info('cannot follow the server, trying again', { kind: this.name, delayMs, error: describeError(error) })
     }
     await pause(clock, delayMs, this.#abort.signal)
+  }
+
+  /** The cache is empty because the kind was not installed; what it shows since it came is not known. */
+  get #isBlind(): boolean {
+    return this.#options.cache.hasSynced && !this.#hasListed
   }
 
   #selection() {
@@ -374,7 +389,7 @@ export class Reflector<T extends KubeObject, I extends string = never> {
 
   #enter(state: ReflectorState): void {
     this.#state = state
-    const isWell = this.#failing === undefined && this.isInstalled
+    const isWell = this.#failing === undefined && this.isInstalled && !this.#isBlind
     // At a start every kind goes through several states, with nothing amiss in any. A failure may become a problem by its length
     // alone, so every state is told until it is over.
     if (isWell && this.#wasWell) return

@@ -180,7 +180,7 @@ export class ManagedDomain implements Domain {
     this.state = stateOf(lacks, isManagerAdmitted)
     if (this.state === before) return
     if (this.state === 'working') this.#work()
-    else if (this.state === 'waiting') this.#wait(lacks)
+    else if (this.state === 'waiting' || before === 'working') this.#wait(lacks)
   }
 
   #work(): void {

@@ -407,3 +407,22 @@ test('every way in which a pass can end is counted from zero', async () => {
     )
   }
 })
+
+test('a domain that does not know any more what a kind shows makes no pass, with a reason or without', async () => {
+  const { manager } = aManager()
+  const ips = aSource('ips')
+  const { domain, reconciler, passes } = aDomain(manager, 'office')
+  domain.addSource(ips.source, { isNeeded: false })
+  ips.suffer('ips cannot be read: forbidden')
+  void manager.start()
+  await settle()
+  expect([domain.state, passes]).toEqual(['working', ['first']])
+  ips.suffer(undefined)
+  reconciler.mark('second')
+  await settle()
+  expect([domain.state, domain.reasons(), passes]).toEqual(['starting', ['ips is not listed yet'], ['first']])
+  ips.sync()
+  await settle()
+  expect([domain.state, passes]).toEqual(['working', ['first', 'second']])
+  await manager.stop('shutdown')
+})

@@ -64,7 +64,7 @@ export class Unread {
       if (wasUnread && !isNow) log.info('a kind that can show an address in use is read again', { kind: source.name })
       wasUnread = isNow
       // A failure becomes a problem by its length alone, and may be over before that is told.
-      if (isNow || !seen.hasRefused) return
+      if (isUnknown(source) || !seen.hasRefused) return
       seen.hasRefused = false
       for (const call of this.#onRead) call()
     })
@@ -102,7 +102,8 @@ export class Unread {
 
 const isUnread = (source: Seen): boolean => source.isInstalled && source.problem() !== undefined
 
-const isUnknown = (source: Seen): boolean => isUnread(source) && !source.hasListed
+/** A kind that has just come shows nothing either until it is listed, problem or not. */
+const isUnknown = (source: Seen): boolean => source.isInstalled && !source.hasListed
 
 const isPool = ({ apiGroup, kind }: Identity): boolean =>
   pools.some(pool => pool.group === apiGroup && pool.kind === kind)
