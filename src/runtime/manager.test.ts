@@ -410,9 +410,9 @@ test('every way in which a pass can end is counted from zero', async () => {
 
 test('a domain that does not know any more what a kind shows makes no pass, with a reason or without', async () => {
   const { manager } = aManager()
-  const ips = aSource('ips')
+  const ips = aFeed('ips')
   const { domain, reconciler, passes } = aDomain(manager, 'office')
-  domain.addSource(ips.source, { isNeeded: false })
+  domain.addFeed(ips.feed, { isNeeded: false })
   ips.suffer('ips cannot be read: forbidden')
   void manager.start()
   await settle()

@@ -8,6 +8,7 @@ import { aClaim, aClusterAddressPool, anAddressFor, anAddressPool, aPool } from 
 import { aBridge, anOVNNetwork, configOf, hasAddresses, Machine } from './machines.ts'
 import { aFleet, aValue } from './migration-fleet.ts'
 import { isServed, saysWhy, staysUnserved } from './promises.ts'
+import { aClaimFor, aCUDN, aHome, isRendered, layer2 } from './user-defined-networks.ts'
 import { aWorld, type World } from './world.ts'
 
 /** Starts its desks anew, without the permission to read these kinds. */
@@ -115,6 +116,38 @@ describe('IPPools of networks that cannot be read', () => {
     for (const desk of ['vm', 'import']) expect(reasonsOf(world, desk)).toContainEqual(reason)
     mayReadAgain(world)
     await world.eventually(() => expect(states(world)).toMatchObject({ vm: 'working', import: 'working' }), recoveryMs)
+  })
+})
+
+describe('ClusterUserDefinedNetworks that cannot be read', () => {
+  test('stop the desk that renders them and no other, and nothing new is given where networks are', async () => {
+    const world = await aWorld()
+    const home = await aHome(world, { team: 'unread' })
+    const spec = layer2({ subnets: ['10.0.0.0/24'], infrastructureSubnets: ['10.0.0.0/28'] })
+    const network = await world.create(aCUDN('unread', spec))
+    await isRendered(world, network, home)
+    const space = `cluster_udn_${network.metadata.name}`
+    const shared = await world.create(aClusterAddressPool().withAddresses('10.0.0.9', '10.0.0.99').with({ space }))
+    const apart = await world.create(aPool().withAddresses('10.0.10.1-10.0.10.9'))
+    await withoutReading(world, 'clusteruserdefinednetworks')
+    const claim = await world.create(aClaim().on(shared))
+    const interfaceClaim = await world.create(aClaimFor(space, home))
+    await isServed(world, await world.create(aClaim().on(apart)), '10.0.10.1')
+    await saysWhy(world, claim, 'PoolNotReady', /cannot read clusteruserdefinednetworks/)
+    await world.eventually(async () => {
+      const said = (await world.get(interfaceClaim))?.status?.conditions
+      expect(JSON.stringify(said)).toContain('cannot read clusteruserdefinednetworks.k8s.ovn.org')
+    })
+    const waiting = Object.keys(states(world)).filter(desk => states(world)[desk] === 'waiting')
+    expect(waiting).toEqual(['import'])
+    expect(reasonsOf(world, 'import')).toEqual([
+      expect.stringMatching(/^clusteruserdefinednetworks\.k8s\.ovn\.org cannot be read: /),
+    ])
+    mayReadAgain(world)
+    // The first addresses of the network are kept for the infrastructure.
+    await world.eventually(() => isServed(world, claim, '10.0.0.99'), recoveryMs)
+    await world.eventually(() => hasAddresses(world, interfaceClaim, ['10.0.0.16/24']), recoveryMs)
+    expect(states(world)).toMatchObject({ import: 'working' })
   })
 })
 

@@ -47,6 +47,7 @@ function seeImports(office: Office): DeskInView {
       openRendering(domain, { client, clock, scope, caches, mode: networkRules.udn, isRendering })
       openPools(domain, { client, clock, views, networks, sources })
       office.needNetworks(domain)
+      office.needSeen(domain, clusterUserDefinedNetworks)
       office.watch(domain, userDefinedNetworks, caches.udns)
       office.watch(domain, attachments, caches.rendered, { labelSelector: userDefinedNetworkLabel })
     },

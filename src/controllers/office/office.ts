@@ -114,7 +114,7 @@ export interface Office extends Pick<OfficeParts, 'client' | 'clock' | 'random' 
   see<I extends string>(kind: Kind, cache: Cache<KubeObject, I>, options?: SeeOptions): SeenKind
   /** Keeps the cache equal to what the server has of a kind, for the desk of this domain alone. */
   watch<I extends string>(domain: Domain, kind: Kind, cache: Cache<KubeObject, I>, options?: WatchOptions): void
-  /** The desk of this domain waits while a kind that another desk sees cannot be read, where it is installed. */
+  /** The desk of this domain waits while a kind that the office or another desk follows cannot be read, where it is installed. */
   needSeen(domain: Domain, kind: Kind): void
   /**
    * The desk of this domain waits while NetworkAttachmentDefinitions, or the IPPools of networks where they are installed, cannot be
@@ -176,7 +176,7 @@ export function openOffice(parts: OfficeParts): Office {
   })
   const metrics = parts.metrics && countDecisions(parts.metrics, clock)
   const claimKinds = new ClaimKinds()
-  const caches = new Map<string, Cache<KubeObject>>()
+  const followed = new Map<string, FollowedKind>()
   const seen: Followed[] = []
   const reflectors = parts.metrics && measureReflectors(parts.metrics)
   followHolds(views, ledger)
@@ -248,11 +248,13 @@ export function openOffice(parts: OfficeParts): Office {
   views.namespaces.subscribe(change => waiting.namespaceChanged(change.key))
 
   const follow = (kind: Kind, cache: Cache<KubeObject>, options: FollowOptions = {}) => {
+    const feed = reflect(parts, kind, cache, reflectors, options)
     // A desk that follows some objects of a kind does not stand for all of it.
-    if (!caches.has(keyOfKind(kind))) caches.set(keyOfKind(kind), cache)
-    return reflect(parts, kind, cache, reflectors, options)
+    if (!followed.has(keyOfKind(kind))) followed.set(keyOfKind(kind), { cache, feed })
+    return feed
   }
   const ofAttachments = follow(attachments, views.attachments as unknown as Cache<KubeObject>)
+  const ofClusterUDNs = follow(clusterUserDefinedNetworks, views.clusterUDNs)
   const ofIPPools = follow(ipPools, views.ipPools as unknown as Cache<KubeObject>)
   const readIPPools = createReservationsRead(client, views, clock)
   const ofPools = pools.flatMap(kind => {
@@ -290,7 +292,7 @@ export function openOffice(parts: OfficeParts): Office {
       of.addFeed(follow(kind, cache as unknown as Cache<KubeObject>, options), { isNeeded })
     },
     needSeen(of, kind) {
-      const feed = seen.find(one => one.cache === caches.get(keyOfKind(kind)))?.feed
+      const feed = followed.get(keyOfKind(kind))?.feed
       if (feed !== undefined) of.addFeed(feed, { isNeeded: 'where installed' })
     },
     needNetworks(of) {
@@ -302,14 +304,16 @@ export function openOffice(parts: OfficeParts): Office {
     problems: () => unread.problems(),
     hasSeenAll: () => [...seen, ...ofPools].every(isListedOrFails),
     isInstalled: async kind => (await parts.discovery.find(kind)) !== undefined,
-    cacheOf: kind => caches.get(keyOfKind(kind)),
+    cacheOf: kind => followed.get(keyOfKind(kind))?.cache,
   }
   office.watch(domain, holds, views.holds)
   office.watch(domain, macHolds, views.macHolds)
   office.watch(domain, namespaces, views.namespaces)
   unread.follow(ofAttachments, 'networks')
   domain.addFeed(ofAttachments, { isNeeded: false })
-  office.watch(domain, clusterUserDefinedNetworks, views.clusterUDNs, { isNeeded: false })
+  // They may keep addresses of their networks for the infrastructure, which a pool of the same space has too.
+  unread.follow(ofClusterUDNs, 'networks')
+  domain.addFeed(ofClusterUDNs, { isNeeded: false })
   domain.addFeed(ofIPPools, { isNeeded: false })
   for (const { feed } of ofPools) domain.addFeed(feed, { isNeeded: false })
   return office
@@ -319,6 +323,10 @@ export function openOffice(parts: OfficeParts): Office {
 interface Followed {
   readonly cache: Pick<Cache<KubeObject>, 'hasSynced'>
   readonly feed: Reflector<KubeObject>
+}
+
+interface FollowedKind extends Followed {
+  readonly cache: Cache<KubeObject>
 }
 
 const isListedOrFails = ({ cache, feed }: Followed): boolean => cache.hasSynced || feed.problem() !== undefined

@@ -32,7 +32,7 @@ export const officePermissions: readonly Permission[] = [
     ...permission(
       clusterUserDefinedNetworks,
       ['list', 'watch'],
-      'it is not seen which namespaces a ClusterUserDefinedNetwork is offered to',
+      'it is not seen what a ClusterUserDefinedNetwork keeps, and which namespaces it is offered to',
     ),
     isNeeded: false,
   },
