@@ -90,6 +90,7 @@ function openToy(office: Office, domain: Domain, caches: Caches, seen: readonly 
   office.addClaimKind({
     kind: berths,
     cache: caches.berths,
+    holdsMACs: true,
     standsBy(object, hold) {
       const berth = berthOf(object)
       return isMalformed(berth) || standsBy(berth, hold)

@@ -9,6 +9,8 @@ import type { AnyHold } from './hold/steps.ts'
 export interface ClaimKind {
   readonly kind: Kind
   readonly cache: Pick<Cache<KubeObject>, 'get' | 'subscribe'>
+  /** Its claims hold MACs too: its desk brings the permission to write MACHolds (mac-holds.ts). */
+  readonly holdsMACs?: boolean
   /**
    * Whether the claim, with the uid that the hold names, may be the one that holds it: it chose the address for the part that
    * the hold names, or has not chosen yet, or has a report that shows it, or cannot be read. Once false, no write of the
@@ -28,6 +30,11 @@ export class ClaimKinds {
 
   add(one: ClaimKind): void {
     this.#kinds.set(`${one.kind.group}/${one.kind.kind}`, one)
+  }
+
+  /** Whether claims that are served here hold MACs. */
+  get holdMACs(): boolean {
+    return [...this.#kinds.values()].some(({ holdsMACs }) => holdsMACs === true)
   }
 
   of({ claim }: Pick<AnyHold, 'claim'>): ClaimKind | undefined {

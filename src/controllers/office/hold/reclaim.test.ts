@@ -2,9 +2,11 @@ import { expect, test } from 'vitest'
 import { orThrow } from '../../../../test/harness/or-throw.ts'
 import { VirtualClock } from '../../../../test/harness/virtual-clock.ts'
 import { type Hold, toHoldObject } from '../../../api/hold.ts'
+import { toMACHoldObject } from '../../../api/mac-hold.ts'
 import type { Identity } from '../../../api/object.ts'
 import type { Pool } from '../../../api/pool.ts'
 import { parseIP } from '../../../ip/address.ts'
+import { parseMAC } from '../../../ip/mac.ts'
 import { Cache } from '../../../kube/cache.ts'
 import { type Client, createClient } from '../../../kube/client.ts'
 import { defineKind, type KubeObject } from '../../../kube/object.ts'
@@ -13,7 +15,7 @@ import { ClaimKinds } from '../claim-kind.ts'
 import type { Showing } from '../ledger.ts'
 import { everything } from '../scope.ts'
 import { createViews } from '../views.ts'
-import { reconcileHold } from './reclaim.ts'
+import { reconcileHold, reconcileMACHold } from './reclaim.ts'
 
 interface Wish extends KubeObject {
   readonly chosen?: string
@@ -156,4 +158,29 @@ test('whether something runs with it is asked in the name of the pass', async ()
     [`${path}/web`, 'cafe0001'],
     [`${path}/guest`, 'cafe0001'],
   ])
+})
+
+test.each([
+  ['goes, whichever desk its claim was of, where claims that are served hold MACs', true, ['removed']],
+  ['is left alone where none do: no desk that is on may write it', false, []],
+])('a hold of a MAC that has rested %s', async (_, holdsMACs, calls) => {
+  const views = createViews()
+  const claim = { apiGroup: 'example.org', kind: 'Dream', namespace: 'lab', name: 'web', uid: 'u-1' }
+  const pool = { apiGroup: 'mooring.dev', kind: 'AddressPool', namespace: 'lab', name: 'vms' }
+  const mac = orThrow(parseMAC('02:00:5e:00:00:01'))
+  const object = toMACHoldObject({ space: 'main', mac, pool, claim, owner: undefined }, '2000-01-01T00:00:00Z')
+  const hold = {
+    ...object,
+    metadata: { ...object.metadata, uid: 'h-1', resourceVersion: '5' },
+    status: { state: 'quarantined', since: '2000-01-01T00:00:00Z', until: '2000-01-01T00:00:01Z' },
+  }
+  views.macHolds.put(hold)
+  const done: string[] = []
+  const client = { delete: async () => void done.push('removed') } as unknown as Client
+  const claimKinds = new ClaimKinds()
+  claimKinds.add({ kind: wishes, cache: new Cache<KubeObject>(), holdsMACs, standsBy: () => true })
+  const sources = { poolsOf: () => [], *poolsIn() {} }
+  const world = { client, clock: new VirtualClock(), caches: views, sources, claimKinds, scope: everything }
+  await reconcileMACHold(hold.metadata.name, { ...world, ledger: { shownAt: () => [] }, note: () => {} })
+  expect(done).toEqual(calls)
 })

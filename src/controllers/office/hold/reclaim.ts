@@ -6,6 +6,7 @@
 //   held          has another name, and this uid                         hands off: a user has edited the hold
 //   quarantined   -                                                      T12 expire, when its time is over; if its pool is
 //                                                                        gone, that may be earlier (quarantine.ts)
+//   of a MAC      is of any kind, and no desk that is on holds MACs      hands off
 //
 // "Gone" is what the API server answers, never what a cache does not know: the cache may be older than the hold. What a claim
 // chose is for the desk of its kind to say (claim-kind.ts); a hold of a kind that no desk here serves is left alone.
@@ -29,7 +30,7 @@ const slackMs = 1_000
 export interface ReclaimWorld extends HoldWorld {
   readonly caches: Views
   readonly sources: Pick<Sources, 'poolsOf' | 'poolsIn'>
-  readonly claimKinds: Pick<ClaimKinds, 'of'>
+  readonly claimKinds: Pick<ClaimKinds, 'of' | 'holdMACs'>
   readonly ledger: Pick<Ledger, 'shownAt'>
   readonly scope: Scope
   /** Of the pass that runs. */
@@ -43,7 +44,8 @@ export async function reconcileHold(name: string, world: ReclaimWorld): Promise<
 
 export async function reconcileMACHold(name: string, world: ReclaimWorld): Promise<PassResult> {
   const object = world.caches.macHolds.get(name)
-  return object === undefined ? done() : reconcile(macHoldOf(object), world)
+  // Where no desk that is on brings the permission to write them, they rest until one does.
+  return object === undefined || !world.claimKinds.holdMACs ? done() : reconcile(macHoldOf(object), world)
 }
 
 /** It is held, and a claim that stands by it is known: nothing is to be asked. */

@@ -82,6 +82,7 @@ export function openBinding(office: Office, domain: Domain, world: Omit<VMWorld,
   office.addClaimKind({
     kind: ipamClaims,
     cache: caches.claims,
+    holdsMACs: true,
     standsBy: (object, hold) => standsByHold(object, hold, caches),
     // Launcher pods are read for several passes at once, so none of them lends its client.
     isUsed: async (object, hold) => {
