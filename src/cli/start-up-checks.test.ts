@@ -48,7 +48,7 @@ function aCluster() {
     ['buoys', ['v1']],
     ['rafts', ['v1']],
   ])
-  const cluster = { isAway: false, failsFor: '', questions: 0, rules: [] as PolicyRule[] }
+  const cluster = { isAway: false, failsFor: '', failsToFind: '', questions: 0, rules: [] as PolicyRule[] }
   const lines: { level: string; msg: string; [field: string]: unknown }[] = []
   const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
   const create = async (kind: Kind, object: object) => {
@@ -63,7 +63,11 @@ function aCluster() {
   const [pool] = pools
   const checks = new StartUpChecks({
     client: { create } as unknown as Pick<Client, 'create'>,
-    served: async kind => served.get(kind.plural) ?? [],
+    served: async kind => {
+      if (cluster.isAway || cluster.failsToFind === kind.plural)
+        throw new ApiError('no answer', { reason: 'Unavailable', code: 503 })
+      return served.get(kind.plural) ?? []
+    },
     clock,
     log,
     kinds: [
@@ -235,13 +239,55 @@ describe('checks at the start', () => {
   test('ask again only what was not answered, when the server goes away between two questions', async () => {
     const { checks, cluster, served, clock } = aCluster()
     served.set('addresspools', ['v1alpha1'])
-    cluster.failsFor = 'create events'
+    cluster.failsFor = 'patch holds'
     await settle()
     expect(checks.reasons('office')).toEqual(['the API server does not say what is there: no answer'])
     cluster.failsFor = ''
     const before = cluster.questions
     await clock.advance(5_000)
     expect([checks.reasons('office'), cluster.questions - before]).toEqual([[], 1])
+  })
+
+  test.each([
+    ['which versions of a kind there are', { failsToFind: 'rafts' }, 'other'],
+    ['whether a permission is there', { failsFor: 'get widgets' }, 'toy'],
+  ])('hold up only the part that needs to know, while the server never says %s', async (_, failing, part) => {
+    const { checks, cluster, lines, clock } = aCluster()
+    Object.assign(cluster, failing)
+    await clock.advance(600_000)
+    expect(checks.reasons(part)).toEqual(['the API server does not say what is there: no answer'])
+    for (const other of ['office', 'toy', 'other']) if (other !== part) expect(checks.reasons(other)).toEqual([])
+    const said = lines.filter(({ msg }) => msg === 'the API server does not say what is there')
+    expect(said).toEqual([expect.objectContaining({ level: 'error', desk: part })])
+    Object.assign(cluster, { failsToFind: '', failsFor: '' })
+    await clock.advance(30_000)
+    expect(checks.reasons(part)).toEqual([])
+  })
+
+  test('hold up nothing, and say so, while the server never says whether a permission is there that no part needs', async () => {
+    const { checks, cluster, lines } = aCluster()
+    cluster.failsFor = 'create events'
+    await settle()
+    expect([checks.reasons('office'), checks.reasons('toy')]).toEqual([[], []])
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 'info', msg: 'the API server does not say what is there', desk: 'office' }),
+    )
+  })
+
+  test('take no permission for lost because the server says no once', async () => {
+    const { checks, allowed, lines, clock } = aCluster()
+    await clock.advance(1_000)
+    const told: number[] = []
+    checks.admissionOf('office').onChange(() => told.push(checks.reasons('office').length))
+    for (let round = 0; round < 3; round++) {
+      allowed.delete('patch holds')
+      await clock.advance(29_500)
+      allowed.add('patch holds')
+      await clock.advance(30_500)
+    }
+    expect(told.length).toBeGreaterThan(3)
+    expect(told.filter(count => count > 0)).toEqual([])
+    expect(lines.filter(({ level }) => level === 'error')).toEqual([])
   })
 
   test('notice a permission that is taken away later, also while a kind of another desk is missing, and that it is back', async () => {
@@ -253,7 +299,7 @@ describe('checks at the start', () => {
     toy.onChange(() => told.push(toy.missing()?.map(({ reason }) => reason)))
     expect(toy.missing()).toEqual([])
     allowed.delete('get widgets')
-    await clock.advance(30_000)
+    await clock.advance(32_000)
     expect(told.at(-1)).toEqual(['may not get widgets.example.org: without it, no widget is seen'])
     expect(checks.admissionOf('office').missing()).toEqual([])
     expect(lines).toContainEqual(expect.objectContaining({ level: 'error', desk: 'toy', verb: 'get' }))

@@ -4,7 +4,9 @@
 // it needs waits; the others work. A process in which no desk can work at its start, because one of them has a fault, does not
 // stand for election.
 //
-// A server that does not answer has taken nothing away: what it said last stands.
+// A server that does not answer has taken nothing away: what it said last stands. What it never said holds up the part that needs
+// it, and no other. And what was there is missing only when the server says so twice in a row: an authorizer that cannot decide, and
+// a server that starts, say no for a moment.
 
 import type { PolicyRule } from '../apiserver/authz/rule.ts'
 import type { UsedKind } from '../controllers/component.ts'
@@ -35,7 +37,7 @@ export interface WantedKind extends UsedKind {
 
 /** One thing that is missing. */
 export interface Lack {
-  /** Which part of the controller lacks it; undefined where nothing is known about any of them. */
+  /** Which part of the controller lacks it; undefined where the server never said anything about any of them. */
   readonly of: string | undefined
   /** Tells it from every other. */
   readonly key: string
@@ -59,6 +61,8 @@ export class StartUpChecks {
   readonly #options: StartUpChecksOptions
   readonly #questions: readonly Question[]
   readonly #answers = new Map<Question, Lack | undefined>()
+  /** What was there, and is missing by the last answer. */
+  readonly #doubted = new Set<Question>()
   readonly #changed = new Waiters()
   readonly #onChange: (() => void)[] = []
   #lacks: readonly Lack[] | undefined
@@ -67,14 +71,18 @@ export class StartUpChecks {
     this.#options = options
     this.#questions = [
       ...options.kinds.map(
-        (wanted): Question =>
-          () =>
-            this.#lookForKind(wanted),
+        (wanted): Question => ({
+          of: wanted.of,
+          isNeeded: wanted.isNeeded,
+          ask: () => this.#lookForKind(wanted),
+        }),
       ),
       ...options.permissions.map(
-        (permission): Question =>
-          rules =>
-            this.#askForPermission(permission, rules),
+        (permission): Question => ({
+          of: permission.of,
+          isNeeded: permission.isNeeded,
+          ask: rules => this.#askForPermission(permission, rules),
+        }),
       ),
     ]
   }
@@ -124,11 +132,11 @@ export class StartUpChecks {
       if (isWhole) wholeAtMs = clock.monotonicMs()
       const rules = isWhole ? await rulesEverywhere(client) : []
       const asked = isWhole ? this.#questions : open
-      const { answers, failure } = await ask(asked, rules)
+      const { answers, failures } = await ask(asked, rules)
       if (signal.aborted) return
-      for (const [question, lack] of answers) this.#answers.set(question, lack)
+      for (const [question, lack] of answers) this.#keep(question, lack)
       open = asked.filter(question => !answers.has(question) || answers.get(question) !== undefined)
-      this.#note(this.#known(failure))
+      this.#note(this.#known(failures))
       await pause(clock, open.length === 0 ? lookAgainMs : askAgainMs, signal)
     }
   }
@@ -137,11 +145,26 @@ export class StartUpChecks {
     return (this.#lacks ?? []).filter(({ of, isNeeded }) => isNeeded && (of === part || of === undefined))
   }
 
-  /** Until every question was answered once, it is not known what else is missing. */
-  #known(failure: { readonly error: unknown } | undefined): Lack[] {
-    const known = this.#questions.flatMap(question => this.#answers.get(question) ?? [])
-    const isWhole = this.#questions.every(question => this.#answers.has(question))
-    return isWhole || failure === undefined ? known : [toUnanswered(failure.error), ...known]
+  #keep(question: Question, lack: Lack | undefined): void {
+    const wasThere = this.#answers.has(question) && this.#answers.get(question) === undefined
+    if (wasThere && lack !== undefined && !this.#doubted.has(question)) {
+      this.#doubted.add(question)
+      return
+    }
+    this.#doubted.delete(question)
+    this.#answers.set(question, lack)
+  }
+
+  /** What was never answered about a part stands for all that it may lack besides. */
+  #known(failures: ReadonlyMap<Question, unknown>): Lack[] {
+    const unanswered = new Map<string | undefined, Lack>()
+    for (const [question, error] of failures) {
+      if (this.#answers.has(question)) continue
+      const of = this.#answers.size === 0 ? undefined : question.of
+      const known = unanswered.get(of)
+      if (known?.isNeeded !== true) unanswered.set(of, toUnanswered(of, error, question.isNeeded))
+    }
+    return [...unanswered.values(), ...this.#questions.flatMap(question => this.#answers.get(question) ?? [])]
   }
 
   async #lookForKind({ of, kind, isNeeded, comesWith, definition }: WantedKind): Promise<Lack | undefined> {
@@ -211,7 +234,7 @@ export class StartUpChecks {
       else log.info(sentence, fields)
     }
     for (const [key, { fields }] of before) {
-      if (!now.has(key) && key !== unansweredKey) log.info('a missing kind or permission is now available', fields)
+      if (!now.has(key) && !key.startsWith(unansweredKey)) log.info('a missing kind or permission is now available', fields)
     }
     const wasLacking = this.#lacks === undefined || this.#lacks.some(({ isNeeded }) => isNeeded)
     this.#lacks = lacks
@@ -240,37 +263,48 @@ const selfReviews = defineKind<SelfReview>({
 
 const unansweredKey = 'answer'
 
-function toUnanswered(error: unknown): Lack {
+function toUnanswered(of: string | undefined, error: unknown, isNeeded: boolean): Lack {
   const advice = isApiError(error, 'Unauthorized')
     ? 'The account it speaks as is not known to the API server.'
     : 'Look whether the API server is reached from here.'
   return {
-    of: undefined,
-    key: unansweredKey,
+    of,
+    key: `${unansweredKey} ${of ?? ''}`,
     sentence: 'the API server does not say what is there',
-    fields: { error: describeError(error), advice },
-    isNeeded: true,
+    fields: { ...(of !== undefined && { desk: of }), error: describeError(error), advice },
+    isNeeded,
     isFault: true,
     reason: `the API server does not say what is there: ${describeError(error)}`,
   }
 }
 
-/** Answers with what is missing; undefined when it is there. What the rules allow needs no question. */
-type Question = (rules: readonly PolicyRule[]) => Promise<Lack | undefined>
+interface Question {
+  readonly of: string
+  readonly isNeeded: boolean
+  /** Answers with what is missing; undefined when it is there. What the rules allow needs no question. */
+  readonly ask: (rules: readonly PolicyRule[]) => Promise<Lack | undefined>
+}
 
 interface Answers {
   /** Of those that were answered. */
   readonly answers: ReadonlyMap<Question, Lack | undefined>
-  readonly failure: { readonly error: unknown } | undefined
+  /** Of the others: why they were not. */
+  readonly failures: ReadonlyMap<Question, unknown>
 }
 
 async function ask(questions: readonly Question[], rules: readonly PolicyRule[]): Promise<Answers> {
   const answers = new Map<Question, Lack | undefined>()
+  const failures = new Map<Question, unknown>()
   const left = questions.values()
   const askInTurn = async () => {
-    for (const question of left) answers.set(question, await question(rules))
+    for (const question of left) {
+      try {
+        answers.set(question, await question.ask(rules))
+      } catch (error) {
+        failures.set(question, error)
+      }
+    }
   }
-  const ends = await Promise.allSettled(Array.from({ length: questionsMax }, askInTurn))
-  const failed = ends.find(end => end.status === 'rejected')
-  return { answers, failure: failed && { error: failed.reason } }
+  await Promise.all(Array.from({ length: questionsMax }, askInTurn))
+  return { answers, failures }
 }
