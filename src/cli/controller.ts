@@ -4,7 +4,7 @@
 //
 //   connected --> checked --> elected --> working --stopped--> passes end, lease given back, ended
 //                    |           '- webhooks are answered from the moment the caches are filled, leader or not
-//                    '- something that a desk needs is missing: logged, the desk waits, asked again every few seconds
+//                    '- something that a desk needs is missing: logged, the desk waits, asked for again and again
 //
 // It is ready when the office has what it needs, and one desk has too (readiness.ts). A desk that waits is named in /readyz.
 
@@ -192,7 +192,7 @@ function createChecks({ options, desks, on, connected, log }: Parts): StartUpChe
   })
   return new StartUpChecks({
     client: connected.client,
-    served: connected.discovery.served,
+    discovery: connected.discovery,
     clock,
     log,
     kinds,

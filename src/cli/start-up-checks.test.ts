@@ -48,7 +48,15 @@ function aCluster() {
     ['buoys', ['v1']],
     ['rafts', ['v1']],
   ])
-  const cluster = { isAway: false, failsFor: '', failsToFind: '', questions: 0, rules: [] as PolicyRule[] }
+  const cluster = {
+    isAway: false,
+    failsFor: '',
+    failsToFind: '',
+    deniesOnce: '',
+    questions: 0,
+    looks: 0,
+    rules: [] as PolicyRule[],
+  }
   const lines: { level: string; msg: string; [field: string]: unknown }[] = []
   const log = createLog({ write: line => lines.push(JSON.parse(line)), now: () => clock.now() })
   const create = async (kind: Kind, object: object) => {
@@ -58,15 +66,24 @@ function aCluster() {
     const asked = `${resourceAttributes.verb} ${resourceAttributes.resource}`
     if (cluster.isAway || cluster.failsFor === asked)
       throw new ApiError('no answer', { reason: 'Unreachable', code: 0 })
+    if (cluster.deniesOnce === asked) {
+      cluster.deniesOnce = ''
+      return { ...object, status: { allowed: false } }
+    }
     return { ...object, status: { allowed: allowed.has(asked) } }
   }
   const [pool] = pools
   const checks = new StartUpChecks({
     client: { create } as unknown as Pick<Client, 'create'>,
-    served: async kind => {
-      if (cluster.isAway || cluster.failsToFind === kind.plural)
-        throw new ApiError('no answer', { reason: 'Unavailable', code: 503 })
-      return served.get(kind.plural) ?? []
+    discovery: {
+      look: () => {
+        cluster.looks++
+        return async kind => {
+          if (cluster.isAway || cluster.failsToFind === kind.plural)
+            throw new ApiError('no answer', { reason: 'Unavailable', code: 503 })
+          return served.get(kind.plural) ?? []
+        }
+      },
     },
     clock,
     log,
@@ -274,20 +291,55 @@ describe('checks at the start', () => {
     )
   })
 
-  test('take no permission for lost because the server says no once', async () => {
-    const { checks, allowed, lines, clock } = aCluster()
+  test('take no permission for lost because the server says no once, however often', async () => {
+    const { checks, cluster, lines, clock } = aCluster()
     await clock.advance(1_000)
     const told: number[] = []
     checks.admissionOf('office').onChange(() => told.push(checks.reasons('office').length))
     for (let round = 0; round < 3; round++) {
-      allowed.delete('patch holds')
-      await clock.advance(29_500)
-      allowed.add('patch holds')
-      await clock.advance(30_500)
+      cluster.deniesOnce = 'patch holds'
+      await clock.advance(60_000)
+      expect(cluster.deniesOnce).toBe('')
     }
     expect(told.length).toBeGreaterThan(3)
     expect(told.filter(count => count > 0)).toEqual([])
     expect(lines.filter(({ level }) => level === 'error')).toEqual([])
+  })
+
+  test('look ever less often for what stays missing, and at once when a desk says that something came', async () => {
+    const { checks, cluster, allowed, served, clock } = aCluster()
+    served.set('addresspools', ['v1alpha1'])
+    served.delete('rafts')
+    allowed.delete('get widgets')
+    const inAMinute = async () => {
+      const before = cluster.looks
+      for (let second = 0; second < 60; second++) await clock.advance(1_000)
+      return cluster.looks - before
+    }
+    expect(await inAMinute()).toBeGreaterThanOrEqual(29)
+    await inAMinute()
+    expect([await inAMinute(), await inAMinute(), await inAMinute()]).toEqual([2, 2, 2])
+    await clock.advance(5_000)
+    served.set('rafts', ['v1'])
+    checks.admissionOf('other').lookAgain?.()
+    await clock.advance(1)
+    expect(checks.reasons('other')).toEqual([])
+    expect(checks.reasons('toy')).toHaveLength(1)
+    // What comes is seldom alone.
+    allowed.add('get widgets')
+    await clock.advance(2_000)
+    expect(checks.reasons('toy')).toEqual([])
+  })
+
+  test('leave time between two looks, however often a desk says that something came', async () => {
+    const { checks, cluster, clock } = aCluster()
+    await clock.advance(1_000)
+    const before = cluster.looks
+    for (let tenth = 0; tenth < 600; tenth++) {
+      checks.admissionOf('toy').lookAgain?.()
+      await clock.advance(100)
+    }
+    expect(cluster.looks - before).toBeLessThanOrEqual(30)
   })
 
   test('notice a permission that is taken away later, also while a kind of another desk is missing, and that it is back', async () => {

@@ -1,8 +1,9 @@
 // Is everything there that each part of the controller needs: kinds, and permissions? Asked before its first pass, and then for as
-// long as the process runs: what is missing every few seconds, everything twice a minute, for a permission may be taken away. Each
-// thing that is missing is logged once, with what to do about it, and once more when it is available. A desk that lacks something
-// it needs waits; the others work. A process in which no desk can work at its start, because one of them has a fault, does not
-// stand for election.
+// long as the process runs: everything twice a minute, for a permission may be taken away, and what is missing every two seconds for
+// a minute after the last change, then ever less often; in most clusters the kinds of some products are missing for good. When a kind
+// that is followed comes, or cannot be read any more, everything is asked for at once. Each thing that is missing is logged once, with
+// what to do about it, and once more when it is available. A desk that lacks something it needs waits; the others work. A process in
+// which no desk can work at its start, because one of them has a fault, does not stand for election.
 //
 // A server that does not answer has taken nothing away: what it said last stands. What it never said holds up the part that needs
 // it, and no other. And what was there is missing only when the server says so twice in a row: an authorizer that cannot decide, and
@@ -12,7 +13,8 @@ import type { PolicyRule } from '../apiserver/authz/rule.ts'
 import type { UsedKind } from '../controllers/component.ts'
 import { isApiError } from '../kube/api-error.ts'
 import type { Client } from '../kube/client.ts'
-import { defineKind, type Kind, type KubeObject, nameOfKind } from '../kube/object.ts'
+import type { Discovery, ServedVersions } from '../kube/discovery.ts'
+import { defineKind, type KubeObject, nameOfKind } from '../kube/object.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import type { Admission } from '../runtime/domain.ts'
 import { Waiters } from '../runtime/waiters.ts'
@@ -22,8 +24,7 @@ import { allows, rulesEverywhere } from './rules-everywhere.ts'
 
 export interface StartUpChecksOptions {
   readonly client: Pick<Client, 'create'>
-  /** Every version in which the server has a kind. */
-  readonly served: (kind: Kind) => Promise<readonly string[]>
+  readonly discovery: Pick<Discovery, 'look'>
   readonly clock: Clock
   readonly log: Log
   readonly kinds: readonly WantedKind[]
@@ -50,8 +51,10 @@ export interface Lack {
   readonly reason: string
 }
 
-/** What is missing, or was not answered, is asked for again. */
+/** What is missing, or was not answered, is asked for again, */
 const askAgainMs = 2_000
+/** so often for so long after something came or went, as while an installation is being completed; then each time half as often. */
+const freshMs = 60_000
 /** Everything is. Where roles allow it everywhere, that is one request for all permissions. */
 const lookAgainMs = 30_000
 /** Questions under way at once. */
@@ -66,22 +69,26 @@ export class StartUpChecks {
   readonly #changed = new Waiters()
   readonly #onChange: (() => void)[] = []
   #lacks: readonly Lack[] | undefined
+  #changedAtMs: number
+  /** Ends the pause before the next look, which is at everything. */
+  #hint = new AbortController()
 
   constructor(options: StartUpChecksOptions) {
     this.#options = options
+    this.#changedAtMs = options.clock.monotonicMs()
     this.#questions = [
       ...options.kinds.map(
         (wanted): Question => ({
           of: wanted.of,
           isNeeded: wanted.isNeeded,
-          ask: () => this.#lookForKind(wanted),
+          ask: ({ served }) => lookForKind(wanted, served),
         }),
       ),
       ...options.permissions.map(
         (permission): Question => ({
           of: permission.of,
           isNeeded: permission.isNeeded,
-          ask: rules => this.#askForPermission(permission, rules),
+          ask: look => this.#askForPermission(permission, look),
         }),
       ),
     ]
@@ -106,6 +113,7 @@ export class StartUpChecks {
     return {
       missing: () => (this.#lacks === undefined ? undefined : this.#missing(part)),
       onChange: changed => this.#onChange.push(changed),
+      lookAgain: () => this.#hint.abort(),
     }
   }
 
@@ -124,20 +132,46 @@ export class StartUpChecks {
 
   /** Checks again and again until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, clock } = this.#options
+    const { clock } = this.#options
     let open: readonly Question[] = []
-    let wholeAtMs = 0
+    let [wholeAtMs, pauseMs] = [0, askAgainMs]
     while (!signal.aborted) {
-      const isWhole = open.length === 0 || clock.monotonicMs() - wholeAtMs >= lookAgainMs
-      if (isWhole) wholeAtMs = clock.monotonicMs()
-      const rules = isWhole ? await rulesEverywhere(client) : []
+      const isWhole = open.length === 0 || this.#hint.signal.aborted || clock.monotonicMs() - wholeAtMs >= lookAgainMs
+      if (isWhole) {
+        wholeAtMs = clock.monotonicMs()
+        this.#hint = new AbortController()
+      }
       const asked = isWhole ? this.#questions : open
-      const { answers, failures } = await ask(asked, rules)
+      const { answers, failures } = await ask(asked, this.#look())
       if (signal.aborted) return
       for (const [question, lack] of answers) this.#keep(question, lack)
       open = asked.filter(question => !answers.has(question) || answers.get(question) !== undefined)
       this.#note(this.#known(failures))
-      await pause(clock, open.length === 0 ? lookAgainMs : askAgainMs, signal)
+      pauseMs = this.#isFresh() ? askAgainMs : Math.min(2 * pauseMs, lookAgainMs)
+      await this.#pause(open.length === 0 ? lookAgainMs : pauseMs, signal)
+    }
+  }
+
+  #isFresh(): boolean {
+    return this.#doubted.size > 0 || this.#options.clock.monotonicMs() - this.#changedAtMs < freshMs
+  }
+
+  /** However often something comes and goes, there is time between two looks. */
+  async #pause(delayMs: number, signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options
+    await pause(clock, askAgainMs, signal)
+    await pause(clock, delayMs - askAgainMs, AbortSignal.any([signal, this.#hint.signal]))
+  }
+
+  #look(): Look {
+    const { client, discovery } = this.#options
+    let rules: Promise<readonly PolicyRule[]> | undefined
+    return {
+      served: discovery.look(),
+      rules: () => {
+        rules ??= rulesEverywhere(client)
+        return rules
+      },
     }
   }
 
@@ -167,32 +201,8 @@ export class StartUpChecks {
     return [...unanswered.values(), ...this.#questions.flatMap(question => this.#answers.get(question) ?? [])]
   }
 
-  async #lookForKind({ of, kind, isNeeded, comesWith, definition }: WantedKind): Promise<Lack | undefined> {
-    const served = await this.#options.served(kind)
-    if (kind.versions.some(version => served.includes(version))) return undefined
-    const name = nameOfKind(kind)
-    const isAbsent = served.length === 0
-    const what = isAbsent ? 'is not installed' : `is served as ${served.join(', ')} only`
-    const ours = isAbsent && definition !== undefined ? `; elsewhere, install it: ${installing(of)}` : ''
-    return {
-      of,
-      key: `kind ${name} for ${of}`,
-      sentence: 'a kind is missing',
-      fields: {
-        desk: of,
-        kind: name,
-        wanted: kind.versions.join(' or '),
-        ...(!isAbsent && { served: served.join(', ') }),
-        advice: `It comes with ${comesWith}${ours}.`,
-      },
-      isNeeded,
-      isFault: !isAbsent || of === 'office',
-      reason: `${name} ${what}: it comes with ${comesWith}${ours}`,
-    }
-  }
-
-  async #askForPermission(permission: SinglePermission, rules: readonly PolicyRule[]): Promise<Lack | undefined> {
-    if (allows(rules, permission)) return undefined
+  async #askForPermission(permission: SinglePermission, { rules }: Look): Promise<Lack | undefined> {
+    if (allows(await rules(), permission)) return undefined
     const { of, verb, group, resource, subresource, name, namespace, without, isNeeded } = permission
     const resourceAttributes = { verb, group, resource, subresource, name, namespace }
     const { status } = await this.#options.client.create(selfReviews, {
@@ -224,7 +234,7 @@ export class StartUpChecks {
   }
 
   #note(lacks: readonly Lack[]): void {
-    const { log } = this.#options
+    const { clock, log } = this.#options
     const before = new Map((this.#lacks ?? []).map(lack => [lack.key, lack]))
     const now = new Set(lacks.map(({ key }) => key))
     for (const { key, sentence, fields, isNeeded, isFault } of lacks) {
@@ -234,14 +244,44 @@ export class StartUpChecks {
       else log.info(sentence, fields)
     }
     for (const [key, { fields }] of before) {
-      if (!now.has(key) && !key.startsWith(unansweredKey)) log.info('a missing kind or permission is now available', fields)
+      if (!now.has(key) && !key.startsWith(unansweredKey))
+        log.info('a missing kind or permission is now available', fields)
     }
+    if (lacks.length !== before.size || lacks.some(({ key }) => !before.has(key)))
+      this.#changedAtMs = clock.monotonicMs()
     const wasLacking = this.#lacks === undefined || this.#lacks.some(({ isNeeded }) => isNeeded)
     this.#lacks = lacks
     this.#changed.resolve()
     for (const changed of this.#onChange) changed()
     if (wasLacking && !lacks.some(({ isNeeded }) => isNeeded))
       log.info('every kind and permission that is needed is there')
+  }
+}
+
+async function lookForKind(
+  { of, kind, isNeeded, comesWith, definition }: WantedKind,
+  servedOf: Look['served'],
+): Promise<Lack | undefined> {
+  const served = await servedOf(kind)
+  if (kind.versions.some(version => served.includes(version))) return undefined
+  const name = nameOfKind(kind)
+  const isAbsent = served.length === 0
+  const what = isAbsent ? 'is not installed' : `is served as ${served.join(', ')} only`
+  const ours = isAbsent && definition !== undefined ? `; elsewhere, install it: ${installing(of)}` : ''
+  return {
+    of,
+    key: `kind ${name} for ${of}`,
+    sentence: 'a kind is missing',
+    fields: {
+      desk: of,
+      kind: name,
+      wanted: kind.versions.join(' or '),
+      ...(!isAbsent && { served: served.join(', ') }),
+      advice: `It comes with ${comesWith}${ours}.`,
+    },
+    isNeeded,
+    isFault: !isAbsent || of === 'office',
+    reason: `${name} ${what}: it comes with ${comesWith}${ours}`,
   }
 }
 
@@ -281,8 +321,15 @@ function toUnanswered(of: string | undefined, error: unknown, isNeeded: boolean)
 interface Question {
   readonly of: string
   readonly isNeeded: boolean
-  /** Answers with what is missing; undefined when it is there. What the rules allow needs no question. */
-  readonly ask: (rules: readonly PolicyRule[]) => Promise<Lack | undefined>
+  /** Answers with what is missing; undefined when it is there. */
+  readonly ask: (look: Look) => Promise<Lack | undefined>
+}
+
+/** What many questions of one look share. */
+interface Look {
+  readonly served: ServedVersions
+  /** What roles allow everywhere needs no question of its own. */
+  readonly rules: () => Promise<readonly PolicyRule[]>
 }
 
 interface Answers {
@@ -292,14 +339,14 @@ interface Answers {
   readonly failures: ReadonlyMap<Question, unknown>
 }
 
-async function ask(questions: readonly Question[], rules: readonly PolicyRule[]): Promise<Answers> {
+async function ask(questions: readonly Question[], look: Look): Promise<Answers> {
   const answers = new Map<Question, Lack | undefined>()
   const failures = new Map<Question, unknown>()
   const left = questions.values()
   const askInTurn = async () => {
     for (const question of left) {
       try {
-        answers.set(question, await question.ask(rules))
+        answers.set(question, await question.ask(look))
       } catch (error) {
         failures.set(question, error)
       }

@@ -21,3 +21,20 @@ test('kinds of one group that are asked about at once take one request, and late
   resources.push({ name: 'hopes' })
   expect(await discovery.find(kindOf('hopes'))).toBe('v1')
 })
+
+test('a look reads each document once, and the next one reads it anew', async () => {
+  const paths: string[] = []
+  const wire: Wire = async ({ path }) => {
+    paths.push(path)
+    const versions = [{ version: 'v2' }, { version: 'v1' }]
+    const body = path === '/apis/example.org' ? { versions } : { resources: [{ name: 'wishes' }] }
+    return { status: 200, headers: {}, body: JSON.stringify(body) }
+  }
+  const { look } = createDiscovery({ wire, clock: new VirtualClock(), name: 'tester' })
+  const served = look()
+  expect([await served(kindOf('wishes')), await served(kindOf('dreams'))]).toEqual([['v2', 'v1'], []])
+  const documents = ['/apis/example.org', '/apis/example.org/v2', '/apis/example.org/v1']
+  expect(paths).toEqual(documents)
+  await look()(kindOf('wishes'))
+  expect(paths).toEqual([...documents, ...documents])
+})

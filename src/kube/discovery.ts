@@ -19,11 +19,14 @@ export interface Discovery {
   readonly find: (kind: Kind, signal?: AbortSignal) => Promise<string | undefined>
   /** The same, as a client needs it: rejects with `NotInstalled`. */
   readonly versionOf: (kind: Kind, signal?: AbortSignal) => Promise<string>
-  /** Every version in which the server has the kind, known here or not, the preferred one first. Asked anew each time. */
-  readonly served: (kind: Kind) => Promise<string[]>
+  /** Begins a look at what the server has now: each document is read once in it, however many kinds are asked about. */
+  readonly look: () => ServedVersions
   /** What is known about the kind turned out to be wrong. */
   readonly forget: (kind: Kind) => void
 }
+
+/** Every version in which the server has the kind, known here or not, the preferred one first. */
+export type ServedVersions = (kind: Kind) => Promise<readonly string[]>
 
 export interface DiscoveryOptions {
   readonly wire: Wire
@@ -75,13 +78,14 @@ export function createDiscovery(options: DiscoveryOptions): Discovery {
       if (version !== undefined) return version
       throw new ApiError(`${nameOfKind(kind)} is not installed`, { reason: 'NotInstalled', code: 404 })
     },
-    async served({ group, plural }) {
-      const versions = group === '' ? ['v1'] : await versionsOf(readDocument, group)
-      const served: string[] = []
-      for (const version of versions) {
-        if ((await resourcesOf(readDocument, group, version))?.has(plural)) served.push(version)
+    look() {
+      const documents = new Map<string, Promise<unknown>>()
+      const readOfLook: ReadDocument = path => {
+        const answer = documents.get(path) ?? readDocument(path)
+        documents.set(path, answer)
+        return answer
       }
-      return served
+      return kind => servedOf(readOfLook, kind)
     },
     forget(kind) {
       if (known.get(nameOfKind(kind))?.version !== undefined) known.delete(nameOfKind(kind))
@@ -116,6 +120,15 @@ async function resourcesOf(
 async function versionsOf(readDocument: ReadDocument, group: string): Promise<string[]> {
   const found = (await readDocument(`/apis/${group}`)) as { versions?: { version?: string }[] | null } | undefined
   return (found?.versions ?? []).flatMap(({ version }) => version ?? [])
+}
+
+async function servedOf(readDocument: ReadDocument, { group, plural }: Kind): Promise<string[]> {
+  const versions = group === '' ? ['v1'] : await versionsOf(readDocument, group)
+  const served: string[] = []
+  for (const version of versions) {
+    if ((await resourcesOf(readDocument, group, version))?.has(plural)) served.push(version)
+  }
+  return served
 }
 
 async function read(options: DiscoveryOptions, path: string): Promise<unknown> {

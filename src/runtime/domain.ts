@@ -47,6 +47,8 @@ export interface Admission {
   missing(): readonly Missing[] | undefined
   /** Calls `changed` whenever `missing` may answer something else than before. */
   onChange(changed: () => void): void
+  /** A source of the domain has a problem, or has it no more: something may have come, or be taken away. */
+  lookAgain?(): void
 }
 
 export interface Missing {
@@ -134,6 +136,8 @@ export class ManagedDomain implements Domain {
   readonly #reconcilers: RunningReconciler[] = []
   readonly #tasks: Task[] = []
   #hasWorked = false
+  /** How many sources had a problem at the last update. */
+  #problems = 0
 
   constructor(name: string, options: DomainOptions, parts: DomainParts) {
     this.name = name
@@ -175,6 +179,9 @@ export class ManagedDomain implements Domain {
 
   /** Begins, pauses or continues passes. The domains it needs were updated before. */
   update(isManagerAdmitted: boolean): void {
+    const problems = [...this.#sources.keys()].filter(({ source }) => source.problem?.() !== undefined).length
+    if (problems !== this.#problems) this.#options.admission?.lookAgain?.()
+    this.#problems = problems
     const lacks = this.#lacks()
     const before = this.state
     this.state = stateOf(lacks, isManagerAdmitted)

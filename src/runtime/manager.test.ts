@@ -426,3 +426,20 @@ test('a domain that does not know any more what a kind shows makes no pass, with
   expect([domain.state, passes]).toEqual(['working', ['first', 'second']])
   await manager.stop('shutdown')
 })
+
+test('a domain has its admission looked at again when a source of it comes, or cannot be read any more', async () => {
+  const { manager } = aManager()
+  const vms = aSource('vms')
+  let looks = 0
+  const admission: Admission = { missing: () => [], onChange: () => {}, lookAgain: () => looks++ }
+  const { domain } = aDomain(manager, 'vm', { admission })
+  domain.addSource(vms.source)
+  vms.sync()
+  void manager.start()
+  expect([await isStarted(manager), looks]).toEqual([true, 0])
+  for (const problem of ['vms is not installed', 'vms is not installed', undefined, 'vms cannot be read: forbidden']) {
+    vms.suffer(problem)
+  }
+  expect(looks).toBe(3)
+  await manager.stop('shutdown')
+})

@@ -87,7 +87,7 @@ export async function aGround(): Promise<Ground> {
   definitions ??= definitionsOf(componentsOf(desks, deskNames))
   await apply(...definitions)
   await until('the kinds are served', async () => {
-    const served = await Promise.all(['Hold', 'Cluster'].map(kind => connected.discovery.served(kindNamed(kind))))
+    const served = await Promise.all(['Hold', 'Cluster'].map(kind => connected.discovery.look()(kindNamed(kind))))
     return served.every(versions => versions.length > 0)
   })
   return ground

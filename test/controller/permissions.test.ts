@@ -101,7 +101,7 @@ async function missed(): Promise<Line[]> {
   const { client, discovery } = connected
   const checks = new StartUpChecks({
     client,
-    served: discovery.served,
+    discovery,
     clock: realClock,
     log,
     kinds: [],
