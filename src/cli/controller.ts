@@ -13,7 +13,7 @@ import { hostname } from 'node:os'
 import type { CallerRules } from '../admission/caller.ts'
 import { startWebhookServer } from '../admission/server.ts'
 import { setOfOff } from '../admission/webhook.ts'
-import { type Assembled, assemble, componentsOf } from '../controllers/assemble.ts'
+import { type Assembled, assemble, componentsOf, conversionsOf } from '../controllers/assemble.ts'
 import type { Desk } from '../controllers/desk.ts'
 import { desks as table } from '../controllers/desks.ts'
 import { defaultNetworkRules } from '../controllers/office/networks.ts'
@@ -245,10 +245,10 @@ async function answerWebhooks(
   metrics: Metrics,
   diagnostics: Pages | undefined,
 ): Promise<ServedWebhooks> {
-  const { options, desks, on, log, tls, callers, undo } = parts
+  const { options, desks, log, tls, callers, undo } = parts
   const { webhookHost: host, webhookPort: port } = options
   if (port === 'none') return {}
-  const conversions = componentsOf(desks, on).flatMap(component => component.conversions)
+  const conversions = conversionsOf(desks)
   const sets = [...assembled.webhookSets, ...offOf(parts).map(setOfOff)]
   const server = await bind('--webhook-port', { host, port, isIP: false }, () =>
     startWebhookServer({ host, port, sets, conversions, clock, log, metrics, tls, callers }),

@@ -8,7 +8,7 @@ import { startWebhookServer } from '../admission/server.ts'
 import type { Webhook } from '../admission/webhook.ts'
 import type { KeptCertificates } from '../apiserver/certificates/keep.ts'
 import type { Handler } from '../apiserver/edge/handler.ts'
-import { assemble, componentsOf } from '../controllers/assemble.ts'
+import { assemble, componentsOf, conversionsOf } from '../controllers/assemble.ts'
 import type { Component } from '../controllers/component.ts'
 import type { Desk } from '../controllers/desk.ts'
 import type { NetworkRules } from '../controllers/office/networks.ts'
@@ -21,7 +21,7 @@ import { realClock } from '../runtime/clock.ts'
 import type { Domain } from '../runtime/domain.ts'
 import type { Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
-import { definitionsOf, standInsOf, withConversion } from './definitions.ts'
+import { definitionsOf, needsConversion, standInsOf, withConversion } from './definitions.ts'
 import { embeddedWire } from './embedded-wire.ts'
 import { keepDefinitions } from './kept-definitions.ts'
 import { toClusterRoles } from './user-roles.ts'
@@ -65,7 +65,7 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
   const assembled = assemble({ ...parts, desks, on, networkRules, machineMode, vcenters })
   const sets = assembled.webhookSets
   const components = componentsOf(desks, on)
-  const conversions = components.flatMap(component => component.conversions)
+  const conversions = conversionsOf(desks)
   const server = await startWebhookServer({
     host: '127.0.0.1',
     port: 0,
@@ -84,9 +84,12 @@ export async function startEmbeddedDesks(options: EmbeddedDesksOptions): Promise
     caBundle: Buffer.from(certificates.ca().certificate).toString('base64'),
   }
   const wanted = definitionsOf(components).map(definition => withConversion(definition, conversions, address))
+  const off = desks.filter(desk => !on.includes(desk.name))
+  const converted = definitionsOf(off).filter(definition => needsConversion(definition, conversions))
   const kept = await keepDefinitions({
     ...{ client, fieldManager: name, clock, random, log },
     wanted,
+    leftOver: converted.map(definition => withConversion(definition, conversions, address)),
     standIns: standInsOf(components),
   })
   await installRoles(client, components)

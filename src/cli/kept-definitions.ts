@@ -7,7 +7,8 @@
 //   being deleted          nothing                           yes, with what holds it
 //   there                  applied once, at the start        no
 //
-// A stand-in for the definition of another product is applied where there is none, or where it is still as we made it.
+// A stand-in for the definition of another product is applied where there is none, or where it is still as we made it. A definition of
+// a desk that is off is applied at the start if it is there from an earlier one: it leads to a converter that has another port by now.
 
 import { isApiError } from '../kube/api-error.ts'
 import { Cache } from '../kube/cache.ts'
@@ -32,6 +33,8 @@ export interface KeptDefinitions {
 export interface KeepOptions {
   readonly client: Client
   readonly wanted: readonly Definition[]
+  /** Of desks that are off: those that are there are kept up to date, and none is brought. */
+  readonly leftOver?: readonly Definition[]
   /** For the definitions of other products, where these are not there. */
   readonly standIns?: readonly Definition[]
   readonly fieldManager: string
@@ -65,6 +68,7 @@ export async function keepDefinitions(options: KeepOptions): Promise<KeptDefinit
   }
 
   for (const [name, definition] of wanted) await look(name, definition, true)
+  for (const definition of options.leftOver ?? []) await refresh(options, definition)
   const queue = new WorkQueue({
     clock,
     random,
@@ -126,6 +130,13 @@ async function settle(
       ? await client.apply(definitions, { name }, definition, { fieldManager, isForced: true })
       : found
   return (await isServed(client, applied)) ? undefined : `the names of ${name} are taken by another kind`
+}
+
+async function refresh({ client, fieldManager }: KeepOptions, definition: Definition): Promise<void> {
+  const name = definition.metadata.name ?? ''
+  const found = await client.get(definitions, { name })
+  if (found === undefined || found.metadata.deletionTimestamp) return
+  await client.apply(definitions, { name }, definition, { fieldManager, isForced: true })
 }
 
 /** What another product or a user has set otherwise stays as it is. */

@@ -2,6 +2,7 @@
 // controller`, the behaviour tests and the fault plans all assemble the product here; what differs (clock, random, how the
 // server is reached, which process leads) is passed in.
 
+import type { Conversion } from '../admission/conversion.ts'
 import type { WebhookSet } from '../admission/webhook.ts'
 import type { Cache } from '../kube/cache.ts'
 import type { Client } from '../kube/client.ts'
@@ -124,6 +125,11 @@ export function assemble(options: AssembleOptions): Assembled {
       await Promise.all(recorders.map(recorder => recorder.stop()))
     },
   }
+}
+
+/** Of every desk there is: what the kinds of a desk show is seen, and users read them, also while it is off. */
+export function conversionsOf(desks: readonly Desk[]): readonly Conversion[] {
+  return [officeComponent, ...desks].flatMap(({ conversions }) => conversions)
 }
 
 /** The office and the desks that are on: what is installed, registered and permitted. */

@@ -9,8 +9,10 @@ import { toMutatingConfiguration, toValidatingConfiguration } from '../../src/ad
 import { issueCA, issueServerCertificate } from '../../src/apiserver/certificates/issue.ts'
 import { type Definition, definitionsOf, needsConversion, withConversion } from '../../src/cli/definitions.ts'
 import { componentsOf } from '../../src/controllers/assemble.ts'
+import type { Desk } from '../../src/controllers/desk.ts'
 import { officeComponent } from '../../src/controllers/office/component.ts'
 import { type KubeObject, refOf } from '../../src/kube/object.ts'
+import { desksWithConverter } from '../toy-desk/desks.ts'
 import {
   aClaim,
   addressOf,
@@ -46,8 +48,8 @@ afterEach(async () => {
   for (const replica of replicas.splice(0)) await replica.stop()
 })
 
-async function start(...args: [Parameters<typeof aReplica>[1]?]): Promise<Replica> {
-  const replica = await aReplica(kubeconfig, ...args)
+async function start(options: Parameters<typeof aReplica>[1] = {}, desks?: readonly Desk[]): Promise<Replica> {
+  const replica = await aReplica(kubeconfig, options, desks)
   replicas.push(replica)
   return replica
 }
@@ -228,8 +230,8 @@ describe('webhooks', () => {
       const { apiVersion } = await ground.read(older)
       return apiVersion === 'ipam.cluster.x-k8s.io/v1alpha1'
     })
-    for (const { path } of webhooks) expect(await codeOf(replica.ports.webhooks, path, caBundle)).toBe(401)
-    expect(await codeOf(replica.ports.webhooks, '/convert', caBundle)).toBe(200)
+    for (const { path } of webhooks) expect((await post(replica, path, caBundle)).code).toBe(401)
+    expect((await post(replica, '/convert', caBundle)).code).toBe(200)
     await ground.remove(pool, toValidatingConfiguration(webhooks, nowhere), toMutatingConfiguration(webhooks, nowhere))
     await ground.apply(...definitionsOf([officeComponent]).map(withoutConversion))
   })
@@ -253,17 +255,37 @@ describe('webhooks', () => {
     await ground.apply(...definitionsOf([officeComponent]).map(withoutConversion))
   })
 
+  test('convert also the kinds of a desk that is off', async () => {
+    const directory = join(ground.directory, 'certificates-for-converters')
+    const caBundle = issue(directory)
+    const options = { desks: 'capi', webhookPort: 0, webhookCertDir: directory }
+    const replica = await start(options, desksWithConverter)
+    await replica.said({ msg: 'webhooks are served with a new certificate' })
+    const network = { apiVersion: 'toy.example.org/v1', kind: 'ToyNetwork', spec: { subnets: ['10.9.0.0/28'] } }
+    const review = { request: { uid: 'u', desiredAPIVersion: 'toy.example.org/v0', objects: [network] } }
+    const { text } = await post(replica, '/convert', caBundle, JSON.stringify(review))
+    expect(JSON.parse(text).response).toMatchObject({
+      result: { status: 'Success' },
+      convertedObjects: [{ apiVersion: 'toy.example.org/v0', spec: { nets: ['10.9.0.0/28'] } }],
+    })
+  })
+
   /** What a client without a certificate is answered. */
-  function codeOf(port: number | undefined, path: string, caBundle: string): Promise<number | undefined> {
+  function post({ ports }: Replica, path: string, caBundle: string, body = '{}') {
     const ca = Buffer.from(caBundle, 'base64')
     const headers = { 'content-type': 'application/json' }
-    return new Promise((resolve, reject) => {
-      const sent = request({ host: '127.0.0.1', port, path, ca, headers, method: 'POST', agent: false }, response => {
-        response.resume()
-        resolve(response.statusCode)
+    const to = { host: '127.0.0.1', port: ports.webhooks, path, ca, headers, method: 'POST', agent: false }
+    return new Promise<{ code: number | undefined; text: string }>((resolve, reject) => {
+      const sent = request(to, response => {
+        let text = ''
+        response.setEncoding('utf8')
+        response.on('data', chunk => {
+          text += chunk
+        })
+        response.on('end', () => resolve({ code: response.statusCode, text }))
       })
       sent.on('error', reject)
-      sent.end('{}')
+      sent.end(body)
     })
   }
 

@@ -10,13 +10,13 @@ import { mutatingConfigurations, validatingConfigurations } from '../../src/cli/
 import type { KubeObject } from '../../src/kube/object.ts'
 import { readyOf } from '../behaviours/promises.ts'
 import { aBerth, aNetwork } from './builders.ts'
-import { desksWithToy } from './desks.ts'
+import { desksWithConverter, desksWithToy } from './desks.ts'
 import { berths, networks } from './kinds.ts'
 import { toyWebhooks } from './webhooks.ts'
 
-async function start(data: string, on: string): Promise<Running & Connected> {
+async function start(data: string, on: string, desks = desksWithToy): Promise<Running & Connected> {
   const options = { data, listen: '127.0.0.1:0', dashboard: '127.0.0.1:0', desks: on, playground: 'none' }
-  const running = await up({ ...options, history: '300', logLevel: 'error' }, () => {}, undefined, desksWithToy)
+  const running = await up({ ...options, history: '300', logLevel: 'error' }, () => {}, undefined, desks)
   onTestFinished(() => running.stop())
   const connected = connect({ kubeconfig: running.kubeconfig }, 'tester')
   onTestFinished(() => connected.close())
@@ -31,9 +31,14 @@ async function registered({ client }: Connected): Promise<string[]> {
   return webhooks.map(({ name }) => name)
 }
 
-test('`mooring up` runs a desk of the table that it is given, and one that is switched off leaves no webhook behind', async () => {
+function aDirectory(): string {
   const data = join(mkdtempSync(join(tmpdir(), 'mooring-toy-')), 'data')
   onTestFinished(() => rmSync(join(data, '..'), { recursive: true, force: true }))
+  return data
+}
+
+test('`mooring up` runs a desk of the table that it is given, and one that is switched off leaves no webhook behind', async () => {
+  const data = aDirectory()
   const names = toyWebhooks.map(({ name }) => name)
   const on = await start(data, 'capi,toy')
   expect(await registered(on)).toEqual(expect.arrayContaining(names))
@@ -53,4 +58,16 @@ test('`mooring up` runs a desk of the table that it is given, and one that is sw
   expect(await (await fetch(`${off.dashboard}/readyz`)).text()).toBe('ok')
   expect((await fetch(`${off.dashboard}/readyz/toy`)).status).toBe(404)
   expect(await statusOf(off, 'late')).toBeUndefined()
+})
+
+test('kinds of a desk that is switched off are converted still, by a process whose port is another one', async () => {
+  const data = aDirectory()
+  const on = await start(data, 'capi,toy', desksWithConverter)
+  const network = await on.client.create(networks, aNetwork({ subnets: ['10.7.0.0/24'] }))
+  await on.stop()
+  const off = await start(data, 'capi', desksWithConverter)
+  const path = `/apis/toy.example.org/v0/toynetworks/${network.metadata.name}`
+  const headers = { accept: 'application/json' }
+  const { body } = await off.wire({ method: 'GET', path, headers, signal: AbortSignal.timeout(30_000) })
+  expect(JSON.parse(String(body))).toMatchObject({ spec: { nets: ['10.7.0.0/24'] } })
 })
