@@ -56,4 +56,16 @@ describe('a kind', () => {
     expect([presence.isThere, said]).toEqual([false, ['known']])
     await presence.stop('shutdown')
   })
+
+  test('has a problem when the server does not say for long whether it is there, until it says so', async () => {
+    const { presence, clock, said } = aPresence(...Array.from({ length: 12 }, () => unreachable), undefined)
+    presence.onProblemChange(() => said.push(presence.problem() ?? 'no problem'))
+    await clock.advance(25_000)
+    expect(new Set(said)).toEqual(new Set(['no problem']))
+    await clock.advance(15_000)
+    expect(said.at(-1)).toBe('whether things.example.com is installed is not known: no answer')
+    await clock.advance(30_000)
+    expect([presence.problem(), said.slice(-2)]).toEqual([undefined, ['no problem', 'known']])
+    await presence.stop('shutdown')
+  })
 })

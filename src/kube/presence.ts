@@ -1,11 +1,12 @@
 // Whether the API server has a kind whose objects are not read: by it, a program is known to be installed. It is asked at the
 // start, and then every few seconds until it is there. From then on it counts as there for as long as this process runs: an
-// API server that starts again may not know it for a moment.
+// API server that starts again may not know it for a moment. One that does not say for long is a problem of what has to know.
 
 import { type Clock, pause } from '../runtime/clock.ts'
 import type { Random } from '../runtime/random.ts'
 import { Cancelled, type CancelReason } from '../runtime/retry-policy.ts'
 import { Waiters } from '../runtime/waiters.ts'
+import { describeError } from '../telemetry/log.ts'
 import type { Discovery } from './discovery.ts'
 import { type Kind, nameOfKind } from './object.ts'
 
@@ -17,6 +18,7 @@ export interface PresenceOptions {
 }
 
 const askAgainMs = 5_000
+const problemAfterMs = 30_000
 
 export class Presence {
   readonly name: string
@@ -24,6 +26,9 @@ export class Presence {
   readonly #abort = new AbortController()
   readonly #waiting = new Waiters()
   readonly #onFound: (() => void)[] = []
+  readonly #onProblemChange: (() => void)[] = []
+  /** Since it was first asked, while it was never known. */
+  #failing: { readonly sinceMs: number; readonly error: unknown } | undefined
   #life: Promise<void> | undefined
   #isThere: boolean | undefined
 
@@ -35,6 +40,17 @@ export class Presence {
   /** False also while it is not known. */
   get isThere(): boolean {
     return this.#isThere === true
+  }
+
+  problem(): string | undefined {
+    if (this.#failing === undefined) return undefined
+    const { sinceMs, error } = this.#failing
+    if (this.#options.clock.monotonicMs() - sinceMs < problemAfterMs) return undefined
+    return `whether ${this.name} is installed is not known: ${describeError(error)}`
+  }
+
+  onProblemChange(changed: () => void): void {
+    this.#onProblemChange.push(changed)
   }
 
   onFound(found: () => void): void {
@@ -67,11 +83,22 @@ export class Presence {
 
   /** A server that does not answer has not said that it is absent. */
   async #ask(): Promise<void> {
-    const { discovery, kind } = this.#options
-    const version = await discovery.find(kind).catch(() => 'unknown' as const)
-    if (version === 'unknown') return
+    const { discovery, kind, clock } = this.#options
+    let version: string | undefined
+    try {
+      version = await discovery.find(kind)
+    } catch (error) {
+      if (this.#isThere === undefined) this.#fail({ sinceMs: this.#failing?.sinceMs ?? clock.monotonicMs(), error })
+      return
+    }
     this.#isThere = version !== undefined
     if (this.isThere) for (const found of this.#onFound) found()
     this.#waiting.resolve()
+    if (this.#failing !== undefined) this.#fail(undefined)
+  }
+
+  #fail(failing: { readonly sinceMs: number; readonly error: unknown } | undefined): void {
+    this.#failing = failing
+    for (const changed of this.#onProblemChange) changed()
   }
 }
