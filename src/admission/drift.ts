@@ -3,15 +3,17 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { isRecord } from '../api/shape.ts'
-import { type RegisteredPolicies, wrongWithPolicy } from './policy-drift.ts'
+import { wrongWithPolicy } from './policy-drift.ts'
 import { toMutatingConfiguration, toPolicySpec, toValidatingConfiguration } from './registration.ts'
 import { type Fields, fieldOf, recordIn } from './spec.ts'
 import type { Webhook, WebhookSet } from './webhook.ts'
 
-/** Webhook configurations and policies as they are stored. */
-export interface Registered extends RegisteredPolicies {
-  readonly validating: readonly unknown[]
-  readonly mutating: readonly unknown[]
+/** Webhook configurations and policies as they are stored; undefined for what could not be listed, of which nothing is said. */
+export interface Registered {
+  readonly validating: readonly unknown[] | undefined
+  readonly mutating: readonly unknown[] | undefined
+  readonly policies: readonly unknown[] | undefined
+  readonly bindings: readonly unknown[] | undefined
 }
 
 /** By the name of each webhook that is to be registered, or has a policy in its place: what is wrong, or undefined. */
@@ -22,12 +24,16 @@ export function driftOf(webhooks: readonly Webhook[], registered: Registered): R
     [toValidatingConfiguration(webhooks, options), registered.validating],
     [toMutatingConfiguration(webhooks, options), registered.mutating],
   ] as const) {
-    const all = stored.flatMap(webhooksIn)
+    const all = stored?.flatMap(webhooksIn)
+    if (all === undefined) continue
     for (const webhook of wanted.webhooks) found.set(webhook.name, wrongWith(webhook, all))
   }
+  const { policies, bindings } = registered
+  if (policies === undefined || bindings === undefined) return found
   for (const webhook of webhooks) {
     const { name, policy } = webhook
-    if (policy !== undefined) found.set(name, wrongWithPolicy(policy, toPolicySpec(webhook, policy), registered))
+    if (policy === undefined) continue
+    found.set(name, wrongWithPolicy(policy, toPolicySpec(webhook, policy), { policies, bindings }))
   }
   return found
 }
@@ -48,7 +54,7 @@ export function leftOversOf(
   const deskOf = new Map(
     off.flatMap(set => set.webhooks.map(({ name, path }) => [`${name} ${path}`, set.name] as const)),
   )
-  const found = (kind: string, configurations: readonly unknown[]) =>
+  const found = (kind: string, configurations: readonly unknown[] = []) =>
     configurations.flatMap(one =>
       webhooksIn(one).flatMap((webhook): LeftOver[] => {
         const desk = deskOf.get(`${webhook.name} ${pathOf(webhook)}`)

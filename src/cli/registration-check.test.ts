@@ -82,3 +82,22 @@ test('a webhook of a desk that is off is named with the command that removes it,
   stop.abort()
   await running
 })
+
+test('a kind that cannot be listed hides nothing that is known of the others', async () => {
+  const clock = new VirtualClock()
+  const list = async (kind: unknown) => {
+    if (kind !== validatingConfigurations) throw new Error('forbidden')
+    return { items: [] }
+  }
+  const client = { list } as unknown as Pick<Client, 'list'>
+  const log = createLog({ write: () => {}, now: () => clock.now() })
+  const mutating = { ...webhook, type: 'mutating', name: 'mutating.sea.example' } as const
+  const webhooks = [webhook, mutating]
+  const check = createRegistrationCheck({ client, webhooks, ...none, clock, log, metrics: createMetrics() })
+  const stop = new AbortController()
+  const running = check.run(stop.signal)
+  await clock.advance(60_000)
+  expect(check.problems()).toEqual([`webhook ${webhook.name} is not registered`])
+  stop.abort()
+  await running
+})

@@ -5,6 +5,7 @@
 import { driftOf, type LeftOver, leftOversOf } from '../admission/drift.ts'
 import type { Webhook, WebhookSet } from '../admission/webhook.ts'
 import type { Client } from '../kube/client.ts'
+import type { Kind, KubeObject } from '../kube/object.ts'
 import { type Clock, pause } from '../runtime/clock.ts'
 import { describeError, type Log } from '../telemetry/log.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -52,14 +53,31 @@ export function createRegistrationCheck(options: RegistrationCheckOptions): Regi
     }),
   )
 
+  /** Without the permission nothing new is known of a kind; what is known of the others is said. */
+  const listed = (kind: Kind): Promise<readonly KubeObject[] | undefined> =>
+    client.list(kind).then(
+      ({ items }) => items,
+      error => {
+        log.debug('webhook configurations cannot be listed', { kind: kind.kind, error: describeError(error) })
+        return undefined
+      },
+    )
+
   async function look(): Promise<void> {
-    const { items: validating } = await client.list(validatingConfigurations)
-    const { items: mutating } = await client.list(mutatingConfigurations)
-    const { items: judged } = await client.list(policies)
-    const { items: bindings } = await client.list(policyBindings)
+    const validating = await listed(validatingConfigurations)
+    const mutating = await listed(mutatingConfigurations)
+    const judged = await listed(policies)
+    const bindings = await listed(policyBindings)
     const before = problems().join()
-    drift = driftOf(webhooks, { validating, mutating, policies: judged, bindings })
-    leftOvers = leftOversOf(off, { namespace, validating, mutating })
+    drift = new Map([...drift, ...driftOf(webhooks, { validating, mutating, policies: judged, bindings })])
+    const unlisted = new Set([
+      ...(validating === undefined ? [validatingConfigurations.kind] : []),
+      ...(mutating === undefined ? [mutatingConfigurations.kind] : []),
+    ])
+    leftOvers = [
+      ...leftOvers.filter(({ kind }) => unlisted.has(kind)),
+      ...leftOversOf(off, { namespace, validating, mutating }),
+    ]
     const now = problems()
     if (now.join() === before) return
     if (now.length === 0) log.info('webhooks are registered again as this version brings them')
@@ -72,10 +90,7 @@ export function createRegistrationCheck(options: RegistrationCheckOptions): Regi
       for (;;) {
         await pause(clock, lookMs, signal)
         if (signal.aborted) return
-        // Without the permission nothing is known, and nothing is said.
-        await look().catch(error =>
-          log.debug('webhook configurations cannot be listed', { error: describeError(error) }),
-        )
+        await look()
       }
     },
   }
