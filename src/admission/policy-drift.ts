@@ -28,17 +28,28 @@ export function wrongWithPolicy(
   return `has a policy in its place, with another ${first.join(', ')}`
 }
 
+/** Names of the policies that are this one, of whichever installation, and refuse something. */
+export function policiesInForce({ name }: Policy, { policies, bindings }: RegisteredPolicies): string[] {
+  const names = policies.filter(isRecord).map(nameOf)
+  return names.filter(one => one.endsWith(name) && bindings.filter(isRecord).some(binding => refuses(binding, one)))
+}
+
 function nameOf(object: Fields): string {
   const name = fieldOf(recordIn(object, 'metadata'), 'name')
   return typeof name === 'string' ? name : ''
 }
 
+function refuses(binding: Fields, policy: string): boolean {
+  const spec = recordIn(binding, 'spec')
+  const actions = fieldOf(spec, 'validationActions')
+  return fieldOf(spec, 'policyName') === policy && Array.isArray(actions) && actions.includes('Deny')
+}
+
 /** In every namespace, and as a refusal. */
 function isInForce(binding: Fields, policy: string): boolean {
   const spec = recordIn(binding, 'spec')
-  const actions = fieldOf(spec, 'validationActions')
   const isNarrowed = fieldOf(spec, 'matchResources') !== undefined || fieldOf(spec, 'paramRef') !== undefined
-  return fieldOf(spec, 'policyName') === policy && Array.isArray(actions) && actions.includes('Deny') && !isNarrowed
+  return refuses(binding, policy) && !isNarrowed
 }
 
 const compared = ['failurePolicy', 'matchConstraints', 'matchConditions', 'validations', 'paramKind', 'variables']

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { VirtualClock } from '../../test/harness/virtual-clock.ts'
+import { standInFor } from '../admission/policy.ts'
 import { toValidatingConfiguration } from '../admission/registration.ts'
 import { allowed } from '../admission/ruling.ts'
 import { validatingWebhook } from '../admission/webhook.ts'
@@ -8,7 +9,7 @@ import type { KubeObject } from '../kube/object.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createMetrics } from '../telemetry/metrics.ts'
 import { createRegistrationCheck } from './registration-check.ts'
-import { validatingConfigurations } from './webhook-configurations.ts'
+import { policies, policyBindings, validatingConfigurations } from './webhook-configurations.ts'
 
 const boats = { group: 'sea.example', version: 'v1', kind: 'Boat', plural: 'boats', isNamespaced: true }
 const webhook = validatingWebhook(boats, () => allowed())
@@ -77,6 +78,38 @@ test('a webhook of a desk that is off is named with the command that removes it,
   ])
   expect(lines).toHaveLength(1)
   stored.shift()
+  await clock.advance(60_000)
+  expect(check.problems()).toEqual([])
+  stop.abort()
+  await running
+})
+
+test('a policy of a desk that is off is named as long as a binding puts it into force', async () => {
+  const clock = new VirtualClock()
+  const policy = {
+    name: 'boat-author',
+    kind: boats,
+    operations: ['CREATE' as const],
+    matchConditions: [],
+    allowedIf: 'true',
+    message: 'not for you',
+  }
+  const stored = [{ metadata: { name: 'mooring-boat-author' } }, { metadata: { name: 'another' } }]
+  const bound = [{ metadata: { name: 'b' }, spec: { policyName: 'mooring-boat-author', validationActions: ['Deny'] } }]
+  const list = async (kind: unknown) => ({ items: kind === policies ? stored : kind === policyBindings ? bound : [] })
+  const client = { list } as unknown as Pick<Client, 'list'>
+  const off = [{ name: 'harbour', webhooks: [standInFor(policy)] }]
+  const log = createLog({ write: () => {}, now: () => clock.now() })
+  const options = { client, webhooks: [], off, namespace: 'a', clock, log, metrics: createMetrics() }
+  const check = createRegistrationCheck(options)
+  const stop = new AbortController()
+  const running = check.run(stop.signal)
+  await clock.advance(60_000)
+  expect(check.problems()).toEqual([
+    'policy mooring-boat-author is still in force, and the desk harbour is off: unless another installation has that desk on, ' +
+      'kubectl delete validatingadmissionpolicy mooring-boat-author',
+  ])
+  bound.pop()
   await clock.advance(60_000)
   expect(check.problems()).toEqual([])
   stop.abort()

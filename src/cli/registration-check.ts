@@ -1,8 +1,9 @@
 // The controller looks, now and then, whether its webhooks and policies are still registered as it brings them, and whether webhooks
-// of desks that are off are registered still. It changes nothing: an administrator may have good reasons. It says so in its log, at
+// and policies of desks that are off are registered still. It changes nothing: an administrator may have good reasons. It says so in its log, at
 // `/readyz` and, of those that are to be there, in a metric.
 
 import { driftOf, type LeftOver, leftOversOf } from '../admission/drift.ts'
+import { policiesInForce } from '../admission/policy-drift.ts'
 import type { Webhook, WebhookSet } from '../admission/webhook.ts'
 import type { Client } from '../kube/client.ts'
 import type { Kind, KubeObject } from '../kube/object.ts'
@@ -40,9 +41,11 @@ export function createRegistrationCheck(options: RegistrationCheckOptions): Regi
   const { client, webhooks, off, namespace, clock, log, metrics } = options
   let drift: ReadonlyMap<string, string | undefined> = new Map()
   let leftOvers: readonly LeftOver[] = []
+  let leftPolicies: readonly string[] = []
   const problems = () => [
     ...[...drift].flatMap(([name, wrong]) => (wrong === undefined ? [] : [`webhook ${name} ${wrong}`])),
     ...leftOvers.map(toSentence),
+    ...leftPolicies,
   ]
   metrics.gauge(
     'mooring_webhook_registered',
@@ -78,6 +81,15 @@ export function createRegistrationCheck(options: RegistrationCheckOptions): Regi
       ...leftOvers.filter(({ kind }) => unlisted.has(kind)),
       ...leftOversOf(off, { namespace, validating, mutating }),
     ]
+    if (judged !== undefined && bindings !== undefined) {
+      leftPolicies = off.flatMap(({ name, webhooks }) =>
+        webhooks
+          .flatMap(({ policy }) =>
+            policy === undefined ? [] : policiesInForce(policy, { policies: judged, bindings }),
+          )
+          .map(policy => toPolicySentence(policy, name)),
+      )
+    }
     const now = problems()
     if (now.join() === before) return
     if (now.length === 0) log.info('webhooks are registered again as this version brings them')
@@ -102,3 +114,8 @@ function toSentence({ desk, webhook, kind, configuration }: LeftOver): string {
   const command = `kubectl patch ${kind.toLowerCase()} ${configuration} -p '${patch}'`
   return `webhook ${webhook} is still registered, and its desk ${desk} is off: ${command}`
 }
+
+/** A policy does not say which installation it is of. */
+const toPolicySentence = (policy: string, desk: string): string =>
+  `policy ${policy} is still in force, and the desk ${desk} is off: unless another installation has that desk on, ` +
+  `kubectl delete validatingadmissionpolicy ${policy}`
