@@ -219,11 +219,17 @@ export function openOffice(parts: OfficeParts): Office {
   }
   const reclaim = addReclaim('hold.reclaim', reconcileHold, views.holds, holdOf, key => isHoldSettled(key, world))
   const reclaimMACs = addReclaim('machold.reclaim', reconcileMACHold, views.macHolds, macHoldOf)
+  // One change may be one of each pool of a space: its rests are looked at once.
+  const spaces = new Set<string>()
   sources.subscribe(({ old, new: next, isChanged }) => {
     if (!isChanged) return
-    for (const space of new Set([old?.space, next?.space])) {
-      if (space !== undefined) lookAtRests(space, world, ledger, reclaim, reclaimMACs)
+    if (spaces.size === 0) {
+      queueMicrotask(() => {
+        for (const space of spaces) lookAtRests(space, world, ledger, reclaim, reclaimMACs)
+        spaces.clear()
+      })
     }
+    for (const pool of [old, next]) if (pool !== undefined) spaces.add(pool.space)
   })
   const recorder = recorderOf('pools')
   addNetworkEvents(domain, networks, views, recorderOf('networks'))

@@ -126,6 +126,51 @@ describe('a pool of a namespace that asks for the space of a network', () => {
   })
 })
 
+describe('an edit of one of many pools that joined a space', () => {
+  const pools = 200
+  const joined = (i: number, spec: object = {}, generation = 1) => ({
+    ...aPool(
+      'AddressPool',
+      { space: 'blue', ...spec },
+      { namespace: `t${i}`, generation, resourceVersion: `${generation}` },
+    ),
+    status: { space: 'blue' },
+  })
+  const shared = () => {
+    const world = watched()
+    world.put(aPool('ClusterAddressPool', { space: 'blue' }))
+    for (let i = 0; i < pools; i++) world.put(joined(i))
+    world.told()
+    return world
+  }
+
+  test('of a tenant is judged for that pool alone', () => {
+    const { put, told } = shared()
+    put(joined(7, { gateway: '10.0.0.9' }, 2))
+    expect(told()).toEqual(['AddressPool.mooring.dev/t7/vms true'])
+  })
+
+  test('of an administrator is judged for each of them once', () => {
+    const { put, told } = shared()
+    const allowedNamespaces = { matchLabels: { team: 'red' } }
+    put(aPool('ClusterAddressPool', { space: 'blue', allowedNamespaces }, { generation: 2, resourceVersion: '9' }))
+    expect(told()).toHaveLength(pools + 1)
+  })
+})
+
+test('a namespace that changes in something else than its labels has no pool judged again', () => {
+  const { put, told, views } = watched()
+  put(aPool('AddressPool', { space: 'blue' }))
+  const lab = (resourceVersion: string, labels: Record<string, string>) =>
+    views.namespaces.put({ metadata: { name: 'lab', uid: 'n', resourceVersion, labels } })
+  lab('4', { team: 'red' })
+  told()
+  lab('5', { team: 'red' })
+  expect(told()).toEqual([])
+  lab('6', { team: 'blue' })
+  expect(told()).toEqual(['AddressPool.mooring.dev/lab/vms true'])
+})
+
 describe('pools of one namespace that name one space', () => {
   const blue = aPool('ClusterAddressPool', { space: 'blue' }, { name: 'lab' })
   const asking = (name: string, given?: string) => ({

@@ -3,6 +3,7 @@
 //
 // A pool of a namespace that asks to join a space of the cluster is judged by the sources that have it (ipam/joining.ts).
 
+import { isDeepStrictEqual } from 'node:util'
 import { clusterUDNOfNetwork } from '../../api/cluster-user-defined-network.ts'
 import { type Identity, identityKey, parseIdentityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
@@ -59,8 +60,9 @@ export class Sources {
     this.#ledger = ledger
     for (const cache of views.pools.values()) cache.subscribe(change => this.#followPool(change))
     // By its labels a space may be offered to it, or no longer.
-    views.namespaces.subscribe(change => {
-      for (const space of this.#asking.keys()) this.judgeAgain(space, change.key)
+    views.namespaces.subscribe(({ key, old, new: next }) => {
+      if (old !== undefined && next !== undefined && isDeepStrictEqual(labelsIn(old), labelsIn(next))) return
+      for (const space of this.#asking.keys()) this.judgeAgain(space, key)
     })
   }
 
@@ -165,7 +167,7 @@ export class Sources {
 
   #labelsOf(namespace: string): Labels | undefined {
     const known = this.#views.namespaces.get(namespace)
-    return known && (known.metadata.labels ?? {})
+    return known && labelsIn(known)
   }
 
   /** Why nothing new is given from a pool on account of its space; undefined if something may be. */
@@ -185,7 +187,8 @@ export class Sources {
   }
 
   #replace(key: string, source: Source | undefined, isChanged: boolean): void {
-    const old = new Map((this.#sources.get(key)?.pools ?? []).map(pool => [poolKey(pool), pool]))
+    const before = this.#sources.get(key)
+    const old = new Map((before?.pools ?? []).map(pool => [poolKey(pool), pool]))
     const next = new Map((source?.pools ?? []).map(pool => [poolKey(pool), pool]))
     const asking = [...old.values(), ...next.values()].filter(asksForSpace)
     const hadBefore = asking.map(({ identity, spaceAsked }) => this.#poolsHave(identity.namespace, spaceAsked))
@@ -205,7 +208,9 @@ export class Sources {
       this.#publish({ key: poolKey, old: old.get(poolKey), new: next.get(poolKey), isChanged })
     }
     if (!isChanged) return
-    const spaces = new Set([...old.values(), ...next.values()].map(({ space }) => space))
+    // A pool of a namespace decides for no other which space it gets, but for those that name it by its key.
+    const deciding = [before, source].flatMap(one => (one?.isOfCluster === true ? one.pools : []))
+    const spaces = new Set(deciding.map(({ space }) => space))
     // Of a pool that is in another space than its own, those that name it by its key are told so.
     for (const space of spaces.add(key)) this.judgeAgain(space)
     for (const [i, { identity, spaceAsked }] of asking.entries()) {
@@ -268,6 +273,8 @@ interface Asking {
   readonly pools: Set<string>
   joined: number
 }
+
+const labelsIn = ({ metadata }: KubeObject): Labels => metadata.labels ?? {}
 
 /** OVN-Kubernetes calls the networks of a namespace so. A network of another namespace cannot take such a name from this one. */
 const isNameOf = (namespace: string, space: string): boolean =>

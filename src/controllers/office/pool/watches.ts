@@ -1,7 +1,8 @@
 // What wakes the status of a pool.
 //
 //   changed                       wakes
-//   a pool                        itself; with its spec, the pools that list the same addresses as it does or did
+//   a pool                        itself; with its spec, the pools that list the same addresses as it does or did, and those of its space
+//   which space a pool may have   itself
 //   a hold or showing (ledger)    the pool it was given from; every pool of its space, which another's holder takes from too
 
 import { type Identity, identityKey, namespaceOfIdentityKey } from '../../../api/object.ts'
@@ -57,6 +58,8 @@ export function addPoolCapacity(domain: Domain, world: PoolDesk): RunningReconci
   sources.subscribe(change => {
     if (!change.isChanged) return
     capacity.mark(change.key)
+    // It was judged again, and offers the same as before.
+    if (change.old === change.new) return
     for (const pool of [change.old, change.new]) {
       for (const other of pool === undefined ? [] : sources.keysOf(pool.space)) capacity.mark(other)
     }
