@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { orThrow } from '../../../test/harness/or-throw.ts'
-import { holdName } from '../../api/hold.ts'
+import { holdName, parseHold, toHoldObject } from '../../api/hold.ts'
 import { type Pool, poolKey } from '../../api/pool.ts'
 import { spaceOfPool } from '../../api/space.ts'
 import { toPool } from '../../api/to-pool.ts'
 import { parseIP } from '../../ip/address.ts'
 import { Ledger } from './ledger.ts'
-import { type SourceChange, Sources } from './sources.ts'
+import { type Labels, type SourceChange, Sources } from './sources.ts'
 import { createViews } from './views.ts'
 
 const ip = orThrow(parseIP('10.0.0.1'))
@@ -30,11 +30,18 @@ function aPool(kind: 'AddressPool' | 'ClusterAddressPool', spec: object = {}, me
 
 function watched() {
   const views = createViews()
-  const sources = new Sources(views, new Ledger())
+  const ledger = new Ledger()
+  const sources = new Sources(views, ledger)
   const changes: SourceChange[] = []
   sources.subscribe(change => changes.push(change))
   const put = (object: ReturnType<typeof aPool>) => views.pools.get(`${object.kind}.mooring.dev`)?.put(object)
-  return { views, sources, put, told: () => changes.splice(0).map(({ key, isChanged }) => `${key} ${isChanged}`) }
+  return {
+    views,
+    ledger,
+    sources,
+    put,
+    told: () => changes.splice(0).map(({ key, isChanged }) => `${key} ${isChanged}`),
+  }
 }
 
 /** As a network is: two families, given by whatever reads networks. */
@@ -113,6 +120,17 @@ describe('a pool of a namespace that asks for the space of a network', () => {
     expect(sources.spaceFor(orThrow(toPool(asking)))).toEqual({ space: 'tenantred' })
   })
 
+  test('is not given the one of its namespace before that is in view: its labels may say that the network offers it', () => {
+    const { sources, put, views } = watched()
+    const own = aPool('AddressPool', { space: 'lab_net' })
+    const offersSpaceTo = (_: string, labels: Labels | undefined) => labels !== undefined
+    sources.put({ ...aNetwork('k8s.ovn.org', 'UserDefinedNetwork', 'lab_net'), offersSpaceTo })
+    put(own)
+    expect(sources.spaceFor(orThrow(toPool(own)))).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
+    views.namespaces.put({ metadata: { name: 'lab', uid: 'n', resourceVersion: '4' } })
+    expect(sources.spaceFor(orThrow(toPool(own)))).toEqual({ space: 'lab_net' })
+  })
+
   test('is judged again when the network comes or goes, and when its namespace changes', () => {
     const { sources, put, told, views } = watched()
     put(asking)
@@ -158,6 +176,14 @@ describe('an edit of one of many pools that joined a space', () => {
   })
 })
 
+test('pools whose space is not decided have nothing in common', () => {
+  const { sources, put } = watched()
+  const spaces = ['AddressPool.mooring.dev/lab/a', 'AddressPool.mooring.dev/lab/b']
+  for (const [i, space] of spaces.entries()) put(aPool('AddressPool', { space }, { name: `own-${i}` }))
+  expect([...sources.keysOf('')]).toEqual([])
+  expect(sources.isShared('AddressPool.mooring.dev/lab/own-0', 'AddressPool.mooring.dev/lab/own-1')).toBe(false)
+})
+
 test('a namespace that changes in something else than its labels has no pool judged again', () => {
   const { put, told, views } = watched()
   put(aPool('AddressPool', { space: 'blue' }))
@@ -194,6 +220,30 @@ describe('pools of one namespace that name one space', () => {
     put(asking('one', 'blue'))
     expect(spaceFor(sources, asking('two'))).toMatchObject({ refused: { message: expect.stringContaining('is gone') } })
   })
+
+  test.each(['held', 'quarantined'])(
+    'are none of them given that of the namespace where a former one of its name joined, and an address of it is %s',
+    state => {
+      const { sources, put, ledger } = watched()
+      put(asking('one'))
+      const pool = orThrow(toPool(asking('one'))).identity
+      const claim = {
+        apiGroup: 'ipam.cluster.x-k8s.io',
+        kind: 'IPAddressClaim',
+        namespace: 'lab',
+        name: 'web',
+        uid: 'c',
+      }
+      const since = '2030-01-01T10:00:00Z'
+      const { status, ...hold } = toHoldObject({ space: 'blue', pool, claim, owner: undefined, ip, bits: 32 }, since)
+      ledger.putHold(
+        orThrow(parseHold({ ...hold, status: { ...status, state, since, until: '2031-01-01T10:00:00Z' } })),
+      )
+      expect(spaceFor(sources, asking('one'))).toMatchObject({ refused: { reason: 'SpaceNotOffered' } })
+      put(blue)
+      expect(spaceFor(sources, asking('one'))).toEqual({ space: 'blue' })
+    },
+  )
 
   test('are told, where two processes decided otherwise for each; and are judged again when one of them goes', () => {
     const { sources, put, told, views } = watched()

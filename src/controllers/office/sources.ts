@@ -106,7 +106,14 @@ export class Sources {
   /** Whether two pools of one space offer some of the same addresses. */
   isShared(key: string, other: string): boolean {
     const [one, two] = [this.#pools.get(key), this.#pools.get(other)]
-    if (one === undefined || two === undefined || one.space !== two.space || one.family !== two.family) return false
+    if (
+      one === undefined ||
+      two === undefined ||
+      one.space === '' ||
+      one.space !== two.space ||
+      one.family !== two.family
+    )
+      return false
     return overlapsSet(one.addresses, two.addresses)
   }
 
@@ -125,7 +132,9 @@ export class Sources {
     const labels = this.#labelsOf(namespace)
     const members = this.#deciding(pool.spaceAsked).flatMap(source => {
       const [offers, { isNetwork }] = [source.offersSpaceTo(namespace, labels), source]
-      return isNetwork && !offers && isNameOf(namespace, pool.spaceAsked) ? [] : [{ offers, isNetwork }]
+      // While the namespace is not in view, it is not known that a network there is one of another namespace.
+      const isStrangers = isNetwork && !offers && labels !== undefined && isNameOf(namespace, pool.spaceAsked)
+      return isStrangers ? [] : [{ offers, isNetwork }]
     })
     const key = parseIdentityKey(pool.spaceAsked)
     const [named] = key === undefined ? [] : this.poolsOf(key)
@@ -133,10 +142,15 @@ export class Sources {
   }
 
   /** What other pools of its namespace have that ask for the same, or what holds are left of such pools. */
-  #namespaceHas({ identity: { namespace }, spaceAsked, space }: AskingPool): 'own' | 'joined' | undefined {
+  #namespaceHas(pool: AskingPool): 'own' | 'joined' | undefined {
+    const { identity, spaceAsked, space } = pool
+    const { namespace } = identity
     const has = this.#poolsHave(namespace, spaceAsked)
     if (has === 'own' || space !== '') return has
-    return this.#ledger.indexOf(spaceOfNamespace(namespace, spaceAsked)).size > 0 ? 'own' : has
+    if (this.#ledger.indexOf(spaceOfNamespace(namespace, spaceAsked)).size > 0) return 'own'
+    // Of a former pool of its name, where that had joined.
+    const joined = this.#ledger.indexOf(spaceAsked)
+    return joined.heldOfPool(pool) > 0 || joined.restingOfNamespace(pool, namespace) > 0 ? 'joined' : has
   }
 
   #poolsHave(namespace: string, asked: string): 'own' | 'joined' | undefined {
@@ -252,6 +266,8 @@ export class Sources {
   }
 
   #joinSpace(space: string, source: string, pool: string): void {
+    // It is not decided yet: such pools have nothing in common.
+    if (space === '') return
     const known = this.#bySpace.get(space) ?? { sources: new Set<string>(), pools: new Set<string>() }
     known.sources.add(source)
     known.pools.add(pool)
