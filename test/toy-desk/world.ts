@@ -27,7 +27,7 @@ export interface ToyWorld {
   readonly recorder: Pick<Recorder, 'event'>
   readonly caches: Caches
   readonly ledger: Ledger
-  readonly sources: Pick<Sources, 'poolsOf' | 'poolsIn'>
+  readonly sources: Pick<Sources, 'poolsOf' | 'poolsIn' | 'whySpaceRefused'>
   /** Refusals written of late. */
   readonly recentRefusals: RecentRefusals
   /** Of the pass that runs. */

@@ -78,22 +78,34 @@ function aHold(metadata: object = {}, status: object = {}) {
 const aMACHold = () =>
   orThrow(parseMACHold(toMACHoldObject({ ...spec, mac: orThrow(parseMAC('02:00:00:00:00:05')) }, since)))
 
-/** Pools of the space of the address: the one that it was given from, unless it is gone, and others. */
-function aSpace(
-  pools: readonly { name: string; seconds: number; addresses?: string; isDeleting?: boolean; space?: string }[],
-) {
-  const world = aWorld()
-  for (const { name, seconds, addresses = '10.0.0.0/24', isDeleting, space = 'lab' } of pools) {
-    const deletionTimestamp = isDeleting === true ? { deletionTimestamp: since, finalizers: ['x/y'] } : {}
-    const object = {
-      apiVersion: 'mooring.dev/v1alpha1',
-      kind: given.kind,
-      metadata: { name, uid: name, ...deletionTimestamp },
-      spec: { addresses: [addresses], prefix: 24, space, quarantineSeconds: seconds },
-    }
-    orThrow(toPool(object))
-    poolCacheOf(world.caches, { group: given.apiGroup, kind: given.kind })?.put(object as KubeObject)
+interface Draft {
+  readonly name: string
+  readonly seconds: number
+  readonly addresses?: string
+  readonly isDeleting?: boolean
+  readonly space?: string
+  readonly team?: string
+}
+
+let version = 1
+
+function aPool({ name, seconds, addresses = '10.0.0.0/24', isDeleting, space = 'lab', team }: Draft): KubeObject {
+  const deletionTimestamp = isDeleting === true ? { deletionTimestamp: since, finalizers: ['x/y'] } : {}
+  const allowedNamespaces = team === undefined ? {} : { allowedNamespaces: { matchLabels: { team } } }
+  const object = {
+    apiVersion: 'mooring.dev/v1alpha1',
+    kind: given.kind,
+    metadata: { name, uid: name, resourceVersion: `${++version}`, generation: version, ...deletionTimestamp },
+    spec: { addresses: [addresses], prefix: 24, space, quarantineSeconds: seconds, ...allowedNamespaces },
   }
+  orThrow(toPool(object))
+  return object
+}
+
+/** Pools of the space of the address: the one that it was given from, unless it is gone, and others. */
+function aSpace(pools: readonly Draft[]) {
+  const world = aWorld()
+  for (const pool of pools) poolCacheOf(world.caches, { group: given.apiGroup, kind: given.kind })?.put(aPool(pool))
   for (const cache of world.caches.pools.values()) cache.markSynced()
   return world
 }
@@ -101,7 +113,7 @@ function aSpace(
 describe('an address that is released rests', () => {
   const own = { name: 'given', seconds: 60 }
 
-  test.each<[string, Parameters<typeof aSpace>[0], number]>([
+  test.each<[string, readonly Draft[], number]>([
     ['as long as its pool says, whatever others of the space say', [own, { name: 'other', seconds: 600 }], 60],
     [
       'not at all where its pool says so',
@@ -132,6 +144,25 @@ describe('an address that is released rests', () => {
     ['not at all where the only other pool goes too', [{ name: 'one', seconds: 30, isDeleting: true }], 0],
   ])('%s', (_, pools, seconds) => expect(restSecondsOf(aHold(), aSpace(pools))).toBe(seconds))
 
+  test('not for what a tenant writes whose pool says that it joined the space, and is not offered it', () => {
+    const world = aSpace([{ name: 'one', seconds: 30 }])
+    world.caches.namespaces.put({
+      metadata: { name: 'blue', uid: 'b', resourceVersion: '1', labels: { team: 'blue' } },
+    })
+    poolCacheOf(world.caches, { group: given.apiGroup, kind: 'AddressPool' })?.put({
+      apiVersion: 'mooring.dev/v1alpha1',
+      kind: 'AddressPool',
+      metadata: { name: 'own', namespace: 'blue', uid: 'own', resourceVersion: '1' },
+      spec: { addresses: ['10.0.0.0/8'], prefix: 24, space: 'lab', quarantineSeconds: quarantineSecondsMax },
+      status: { space: 'lab' },
+    } as KubeObject)
+    expect(restSecondsOf(aHold(), world)).toBe(quarantineSecondsMax)
+    poolCacheOf(world.caches, { group: given.apiGroup, kind: given.kind })?.put(
+      aPool({ name: 'one', seconds: 30, team: 'red' }),
+    )
+    expect(restSecondsOf(aHold(), world)).toBe(30)
+  })
+
   test('not at all where an administrator deleted its hold', () => {
     expect(restSecondsOf(aHold({ deletionTimestamp: since }), aSpace([own]))).toBe(0)
   })
@@ -143,10 +174,10 @@ describe('an address that is released rests', () => {
 })
 
 describe('a rest that has begun', () => {
-  const endsIn = (pools: Parameters<typeof aSpace>[0], seconds: number) =>
+  const endsIn = (pools: readonly Draft[], seconds: number) =>
     (restEndsMs(aHold({}, resting(seconds)), aSpace(pools)) - sinceMs) / 1000
 
-  test.each<[string, Parameters<typeof aSpace>[0], number, number]>([
+  test.each<[string, readonly Draft[], number, number]>([
     ['ends when it was said to, also if its pool says less now', [{ name: 'given', seconds: 5 }], 60, 60],
     ['becomes shorter when its pool goes, and others say less', [{ name: 'one', seconds: 30 }], 60, 30],
     ['does not become longer when its pool goes, and others say more', [{ name: 'one', seconds: 600 }], 60, 60],

@@ -2,8 +2,9 @@
 //
 //   the pool that it was given from    it rests
 //   is there                           for as long as that pool says
-//   is gone, or on its way out         for as long as the other pools of the space say that list the address, the longest of
-//                                      them, from its release on; if there is none, no claim could get the address: not at all
+//   is gone, or on its way out         for as long as the other pools of the space say that list the address and may give it
+//                                      out, the longest of them, from its release on; if there is none, no claim could get the
+//                                      address: not at all
 //   any                                not at all, if an administrator deleted the hold while it was held
 //
 // A rest that has begun becomes shorter when its pool goes, and never longer. None lasts longer than `quarantineSecondsMax`.
@@ -22,7 +23,7 @@ import { poolCacheOf, type Views } from '../views.ts'
 import { type AnyHold, type AnyHoldSpec, isOfAddress } from './steps.ts'
 
 export interface RestWorld {
-  readonly sources: Pick<Sources, 'poolsOf' | 'poolsIn'>
+  readonly sources: Pick<Sources, 'poolsOf' | 'poolsIn' | 'whySpaceRefused'>
   readonly caches: Pick<Views, 'pools' | 'attachments'>
   readonly scope: Scope
 }
@@ -69,7 +70,9 @@ function isNetworkGone(pool: AnyHold['pool'], { attachments }: RestWorld['caches
 function longestOf(released: AnyHoldSpec, sources: RestWorld['sources']): number {
   let longest = 0
   for (const pool of sources.poolsIn(released.space)) {
-    if (!pool.isDeleting && lists(pool, released)) longest = Math.max(longest, pool.quarantineSeconds)
+    if (pool.isDeleting || pool.quarantineSeconds <= longest || !lists(pool, released)) continue
+    // Of a pool that may give out nothing there, what its author writes keeps nothing from others either.
+    if (sources.whySpaceRefused(pool) === undefined) longest = pool.quarantineSeconds
   }
   return longest
 }

@@ -87,7 +87,11 @@ async function look(story: Story) {
     standsBy: (wish: Wish, held) => wish.chosen === undefined || wish.chosen === (held as Hold).address,
     isUsed: (_wish, _hold, asking) => isUsed(asking),
   })
-  const sources = { poolsOf: () => [{ quarantineSeconds: restSeconds, isDeleting: false } as Pool], *poolsIn() {} }
+  const sources = {
+    poolsOf: () => [{ quarantineSeconds: restSeconds, isDeleting: false } as Pool],
+    whySpaceRefused: () => undefined,
+    *poolsIn() {},
+  }
   const ledger = {
     shownAt: () => (shownBy === undefined ? [] : [{ by: { kind: 'Wish', key: `lab/${shownBy}` } } as Showing]),
   }

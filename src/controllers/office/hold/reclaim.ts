@@ -29,7 +29,7 @@ const slackMs = 1_000
 
 export interface ReclaimWorld extends HoldWorld {
   readonly caches: Views
-  readonly sources: Pick<Sources, 'poolsOf' | 'poolsIn'>
+  readonly sources: Pick<Sources, 'poolsOf' | 'poolsIn' | 'whySpaceRefused'>
   readonly claimKinds: Pick<ClaimKinds, 'of' | 'holdMACs'>
   readonly ledger: Pick<Ledger, 'shownAt'>
   readonly scope: Scope

@@ -58,7 +58,11 @@ function aServer(before: (name: string) => void = () => {}) {
     },
   } as unknown as Client
   const views = createViews()
-  const sources = { poolsOf: () => [{ quarantineSeconds: 60, isDeleting: false } as Pool], *poolsIn() {} }
+  const sources = {
+    poolsOf: () => [{ quarantineSeconds: 60, isDeleting: false } as Pool],
+    whySpaceRefused: () => undefined,
+    *poolsIn() {},
+  }
   const world = { client, clock: new VirtualClock(), caches: views, ledger, sources, note: () => {} }
   const isTaken = ({ space, ip, bits }: HoldSpec) => ledger.indexOf(space).stateOf({ ip, bits }) === 'held'
   return {
