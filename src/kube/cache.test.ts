@@ -137,6 +137,18 @@ describe('a cache', () => {
     expect(cache.get('box/b')).toBeUndefined()
   })
 
+  test('learns from a list what the stream lost; what is not known of a list that the stream is ahead of may be gone, and is told', () => {
+    const { cache } = aCache()
+    cache.replace([], '9')
+    expect(cache.learnAll([aToy('a', 5), aToy('b', 10)], '10')).toEqual([])
+    expect([...cache.keys()]).toEqual(['box/a', 'box/b'])
+    cache.put(aToy('d', 12))
+    cache.remove(aToy('d', 13))
+    const items = [aToy('a', 5), aToy('d', 12)]
+    expect(cache.learnAll(items, '12')).toEqual([items[1]])
+    expect(cache.get('box/d')).toBeUndefined()
+  })
+
   test('does not put an object in the place of the one that was made after it', () => {
     const { cache } = aCache()
     cache.learn(aToy('a', 9, { uid: 'new' }))

@@ -166,6 +166,17 @@ export class Cache<T extends KubeObject, I extends string = never> {
   }
 
   /**
+   * A read of the whole kind answered with these, as of this version. One that the stream lost is learned, unless the stream is ahead
+   * of the answer: it may have told that the object is gone. Answers with those that are not known.
+   */
+  learnAll(items: readonly T[], version: string): readonly T[] {
+    return items.filter(item => {
+      this.learn(item, isOlder(version, this.#version) ? '' : this.#version)
+      return !this.#objects.has(keyOf(item))
+    })
+  }
+
+  /**
    * A read of this process found nothing under this key. `seen` is what the cache showed before the read, also when that was
    * nothing: what came since was made after the read, and stays.
    */
