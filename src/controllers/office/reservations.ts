@@ -2,6 +2,7 @@
 // network, IPPools are read, by one read for all passes that wait for one.
 
 import type { Client } from '../../kube/client.ts'
+import { keyOf } from '../../kube/object.ts'
 import { sharedRead } from '../../kube/shared-read.ts'
 import { type Clock, pause } from '../../runtime/clock.ts'
 import { ipPools } from './kinds.ts'
@@ -10,7 +11,10 @@ import type { Views } from './views.ts'
 /** Between two reads, so much longer than a read takes: lists of many entries must not keep the API server busy. */
 const restShare = 4
 
-/** The cache of IPPools knows, when it is answered, all that was written before it was asked. One that is gone may still be known. */
+/**
+ * The cache of IPPools knows, when it is answered, all that was written before it was asked. One that is gone may still be known. Rejects
+ * where one was listed that is not in view and may be gone.
+ */
 export function createReservationsRead(
   client: Pick<Client, 'list'>,
   views: Pick<Views, 'ipPools'>,
@@ -19,8 +23,9 @@ export function createReservationsRead(
   const read = sharedRead(
     async () => {
       const startMs = clock.monotonicMs()
-      const { items } = await client.list(ipPools)
-      for (const item of items) views.ipPools.learn(item)
+      const { items, resourceVersion } = await client.list(ipPools)
+      const [unknown] = views.ipPools.learnAll(items, resourceVersion)
+      if (unknown !== undefined) throw new Error(`IPPool ${keyOf(unknown)} is not in view yet`)
       return clock.monotonicMs() - startMs
     },
     tookMs => (tookMs === 0 ? undefined : pause(clock, tookMs * restShare)),
