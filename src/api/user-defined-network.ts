@@ -2,6 +2,7 @@
 // Addresses stay texts here: they go into NetworkAttachmentDefinitions as they were written, and are judged where those are read.
 
 import type { Malformed } from '../ip/malformed.ts'
+import { isSubdomain } from '../ip/object-name.ts'
 import { networkNameOfClusterUDN } from './cluster-user-defined-network.ts'
 import { type Condition, conditionsOf } from './condition.ts'
 import { isParsed, type Metadata, metadataOf, type Parsed } from './object.ts'
@@ -36,6 +37,13 @@ export interface UserDefinedNetwork {
 }
 
 export const networkNameOfUDN = (namespace: string, name: string): string => `${namespace}_${name}`
+
+/** The name of the UserDefinedNetwork of this namespace that a network is of; undefined for one that can be of none. */
+export function udnOfNetwork(network: string, namespace: string): string | undefined {
+  const prefix = networkNameOfUDN(namespace, '')
+  const name = network.startsWith(prefix) ? network.slice(prefix.length) : ''
+  return isSubdomain(name) ? name : undefined
+}
 
 /** Labels and annotations stay, in caches too: what is made of the network has copies of them. */
 export function parseUserDefinedNetwork(object: unknown): Parsed<UserDefinedNetwork> | Malformed {

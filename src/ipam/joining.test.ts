@@ -44,6 +44,7 @@ const othersPool = 'InClusterIPPool.ipam.cluster.x-k8s.io/team-b/db'
 
 const alone: SpaceFacts = {
   members: noMembers,
+  isAnnounced: false,
   namespaceHas: undefined,
   named: { spaceAsked: undefined, space: ownPool },
 }
@@ -71,6 +72,18 @@ describe('a pool of team-a that asks for a space', () => {
     ['is refused a pool of another namespace', othersPool, none, noMembers, refused],
   ])('%s', (_, asked, stored, members, then) => {
     expect(decided(asked, stored, members)).toBe(then)
+  })
+})
+
+describe('a pool of team-a that names a network which is defined and not there yet', () => {
+  test.each<[string, string, readonly SpaceMember[], Partial<SpaceFacts>, string]>([
+    ['waits', none, noMembers, {}, 'SpaceUndecided'],
+    ['joins what members offer', none, offered, {}, 'blue'],
+    ['keeps its own', 'team-a/blue', noMembers, {}, 'team-a/blue'],
+    ['gets that of its namespace where another pool has it', none, noMembers, { namespaceHas: 'own' }, 'team-a/blue'],
+    ['gives nothing new where it joined before', 'blue', noMembers, {}, refused],
+  ])('%s', (_, stored, members, facts, then) => {
+    expect(decided('blue', stored, members, { ...facts, isAnnounced: true })).toBe(then)
   })
 })
 

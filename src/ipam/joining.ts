@@ -11,6 +11,9 @@
 //   nothing, or joined   -                     not all offer it       refused: nothing new is given
 //   joined               -                     none any more          refused: its holds stay where they are
 //   nothing              another joined        none any more          refused
+//   nothing              -                     a network that is      undecided: it is one of these answers when the network is
+//                                              defined, and not       there
+//                                              there yet
 //   nothing              -                     none                   the namespace's own
 //
 //   asked by the key of a pool, by one of its namespace or by a pool of the cluster:
@@ -28,9 +31,9 @@
 import { type Identity, parseIdentityKey } from '../api/object.ts'
 import type { Pool } from '../api/pool.ts'
 import { spaceOfNamespace } from '../api/space.ts'
-import { poolText, type Refusal, refuse } from './refusal.ts'
+import { poolText, type Refusal, refuse, spaceAnnounced } from './refusal.ts'
 
-/** A cluster-scoped pool or a network in the space that is asked for. */
+/** A cluster-scoped pool, or a network with or without addresses, in the space that is asked for. */
 export interface SpaceMember {
   /** Whether it is offered to the namespace of the pool that asks. */
   readonly offers: boolean
@@ -40,6 +43,8 @@ export interface SpaceMember {
 export interface SpaceFacts {
   /** All that have the asked space cluster-wide. */
   readonly members: readonly SpaceMember[]
+  /** A network of that name is defined for the namespace, and cannot be used yet. */
+  readonly isAnnounced: boolean
   /** What the namespace has under the asked name: a space of its own, or that of the cluster, which another pool joined. */
   readonly namespaceHas: 'own' | 'joined' | undefined
   /** The pool of which the key is asked for. */
@@ -73,7 +78,7 @@ export function decideSpace(pool: AskingPool, facts: SpaceFacts): Joining {
   return { space: asked }
 }
 
-function decideByName(pool: AskingPool, asked: string, { members, namespaceHas }: SpaceFacts): Joining {
+function decideByName(pool: AskingPool, asked: string, { members, namespaceHas, isAnnounced }: SpaceFacts): Joining {
   const { namespace } = pool.identity
   const own = spaceOfNamespace(namespace, asked)
   if (pool.space === own) return { space: own }
@@ -82,6 +87,7 @@ function decideByName(pool: AskingPool, asked: string, { members, namespaceHas }
   if (closed !== undefined) return { refused: notOffered(asked, namespace, closed) }
   if (members.length > 0) return { space: asked }
   if (pool.space === asked || namespaceHas === 'joined') return { refused: gone(pool, asked) }
+  if (isAnnounced) return { refused: spaceAnnounced(pool.identity, asked) }
   return { space: own, isUnseen: true }
 }
 

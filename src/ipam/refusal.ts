@@ -70,6 +70,13 @@ export const poolMalformed = (pool: Identity, malformed: string): Refusal =>
 export const spaceUnread = (pool: Identity, why: string): Refusal =>
   refuse('SpaceUndecided', `it cannot be decided which space ${poolText(pool)} gets, and is tried again: ${why}`)
 
+/** Else the pool would be apart from the network for good, and both would give out the same addresses on one wire. */
+export function spaceAnnounced(pool: Identity, space: string): Refusal {
+  const why = `${poolText(pool)} names the space of network ${space}, which is defined and cannot be used yet`
+  const how = 'the pool is given it as soon as a NetworkAttachmentDefinition of the network can be used'
+  return refuse('SpaceUndecided', `${why}: ${how}; or make another pool that names another space`)
+}
+
 export const spaceUndecided = (pool: Identity): Refusal =>
   refuse(
     'SpaceUndecided',

@@ -179,7 +179,7 @@ export class ManagedDomain implements Domain {
 
   /** Begins, pauses or continues passes. The domains it needs were updated before. */
   update(isManagerAdmitted: boolean): void {
-    const problems = [...this.#sources.keys()].filter(({ source }) => source.problem?.() !== undefined).length
+    const problems = [...this.#feeds.keys()].filter(({ feed }) => feed.problem?.() !== undefined).length
     if (problems !== this.#problems) this.#options.admission?.lookAgain?.()
     this.#problems = problems
     const lacks = this.#lacks()

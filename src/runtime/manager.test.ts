@@ -429,11 +429,11 @@ test('a domain that does not know any more what a kind shows makes no pass, with
 
 test('a domain has its admission looked at again when a source of it comes, or cannot be read any more', async () => {
   const { manager } = aManager()
-  const vms = aSource('vms')
+  const vms = aFeed('vms')
   let looks = 0
   const admission: Admission = { missing: () => [], onChange: () => {}, lookAgain: () => looks++ }
   const { domain } = aDomain(manager, 'vm', { admission })
-  domain.addSource(vms.source)
+  domain.addFeed(vms.feed)
   vms.sync()
   void manager.start()
   expect([await isStarted(manager), looks]).toEqual([true, 0])

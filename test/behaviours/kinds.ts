@@ -2,7 +2,6 @@
 
 import { definitionKind } from '../../scripts/real/kinds.ts'
 import { claims, clusters, reports } from '../../src/controllers/capi/kinds.ts'
-import { userDefinedNetworks } from '../../src/controllers/import/kinds.ts'
 import { machines } from '../../src/controllers/machine/kinds.ts'
 import {
   clusterNetworks,
@@ -22,6 +21,7 @@ import {
   namespaces,
   nodes,
   pools,
+  userDefinedNetworks,
 } from '../../src/controllers/office/kinds.ts'
 import { ipamClaims, pods, virtualMachineInstances, virtualMachines } from '../../src/controllers/vm/kinds.ts'
 import { events } from '../../src/kube/events.ts'

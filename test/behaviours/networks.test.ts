@@ -61,6 +61,17 @@ describe('The space of a network', () => {
     expect(hold?.spec.space).toBe(name)
   })
 
+  test('is joined by them also if the network has no addresses itself: it is the same wire', async () => {
+    const world = await aWorld()
+    const name = aName()
+    const [red, blue] = [await world.anotherNamespace(), await world.anotherNamespace()]
+    await world.heard(await world.create(anAttachment(layer2(name, { subnets: '' })).in(red)))
+    const [pool, others] = [await world.create(poolIn(red, name)), await world.create(poolIn(blue, name))]
+    await joins(world, pool, name)
+    await aServedClaim(world, aClaim().in(red).on(pool))
+    await isKeptOut(world, others)
+  })
+
   test('is closed to pools of other namespaces, until the oldest attachment lists them and they take part', async () => {
     const world = await aWorld()
     const name = aName()

@@ -4,7 +4,7 @@
 import { describe, expect, test } from 'vitest'
 import { aClaim, aClusterAddressPool, anAddressPool, aPool } from './builders.ts'
 import { aServedClaim, holdsOf, isServed, readyOf, saysWhy, staysUnserved } from './promises.ts'
-import { aCUDN, aHome, aUDN, isRendered, layer2 } from './user-defined-networks.ts'
+import { aCUDN, aHome, aUDN, isRendered, layer2, primaryLabel } from './user-defined-networks.ts'
 import { aWorld, type Stored, type World } from './world.ts'
 
 /** No two tests share a space of the cluster. */
@@ -20,6 +20,14 @@ async function isRefused(world: World, pool: Stored, sentence: RegExp): Promise<
   await world.eventually(async () => {
     const ready = readyOf(await world.get(pool))
     expect(ready).toMatchObject({ status: 'False', reason: 'SpaceNotOffered' })
+    expect(ready?.message).toMatch(sentence)
+  })
+}
+
+async function isUndecided(world: World, pool: Stored, sentence: RegExp): Promise<void> {
+  await world.eventually(async () => {
+    const ready = readyOf(await world.get(pool))
+    expect(ready).toMatchObject({ status: 'False', reason: 'SpaceUndecided' })
     expect(ready?.message).toMatch(sentence)
   })
 }
@@ -177,6 +185,42 @@ describe('A name that no pool of the cluster has', () => {
     await aServedClaim(world, aClaim().on(early), '10.0.1.7')
     await saysWhy(world, await world.create(aClaim().on(late)), 'PoolExhausted')
     await spaceOf(world, late, `${world.home}/${space}`)
+  })
+})
+
+describe('The name of a network that is defined, and has no NetworkAttachmentDefinition yet', () => {
+  const kinds: [string, (world: World) => Promise<{ red: string; network: Stored; space: string }>][] = [
+    [
+      'ClusterUserDefinedNetwork',
+      async world => {
+        const team = aSpace()
+        const red = await world.anotherNamespace({ team })
+        const network = await world.create(aCUDN(team, layer2()))
+        return { red, network, space: `cluster_udn_${network.metadata.name}` }
+      },
+    ],
+    [
+      'UserDefinedNetwork',
+      async world => {
+        const red = await world.anotherNamespace()
+        const network = await world.create(aUDN(red, layer2()))
+        return { red, network, space: `${red}_${network.metadata.name}` }
+      },
+    ],
+  ]
+
+  test.each(kinds)('is waited for by a pool that names it, which then shares its addresses: %s', async (_, define) => {
+    const world = await aWorld()
+    const { red, network, space } = await define(world)
+    const pool = await world.create(anAddressPool().in(red).withAddresses('10.0.0.3').with({ space }))
+    await isUndecided(world, pool, /is defined and cannot be used yet/)
+    const claim = await world.create(aClaim().in(red).on(pool))
+    await saysWhy(world, claim, 'PoolNotReady')
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: red } }
+    await world.patch(namespace, { metadata: { labels: { [primaryLabel]: '' } } })
+    await isRendered(world, network, red)
+    await spaceOf(world, pool, space)
+    await isServed(world, claim, '10.0.0.3')
   })
 })
 

@@ -27,7 +27,7 @@ const seldom: Readonly<Record<string, string>> = {
   'get macholds.mooring.dev': 'when a MAC is held already',
   'get network-attachment-definitions.k8s.cni.cncf.io': 'when one has changed meanwhile, or is made at this moment',
   'get ippools.ippool.k8s.cni.cncf.io': 'when a pool has changed meanwhile',
-  'get userdefinednetworks.k8s.ovn.org': 'when a network has changed meanwhile',
+  'get userdefinednetworks.k8s.ovn.org': 'when a network has changed meanwhile, or a pool names one of its namespace',
   'get clusteruserdefinednetworks.k8s.ovn.org': 'when a network has changed meanwhile',
   'get nodes': 'when something is held for a node that seems to be gone',
   'create subjectaccessreviews.authorization.k8s.io': 'when metrics are read',

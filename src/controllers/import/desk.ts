@@ -3,10 +3,17 @@
 
 import { userDefinedNetworkLabel } from '../../api/names.ts'
 import type { Desk, DeskInView } from '../desk.ts'
-import { attachments, clusterUserDefinedNetworks, egressIPs, ipamClaims, ipPools, pods } from '../office/kinds.ts'
+import {
+  attachments,
+  clusterUserDefinedNetworks,
+  egressIPs,
+  ipamClaims,
+  ipPools,
+  pods,
+  userDefinedNetworks,
+} from '../office/kinds.ts'
 import type { Office } from '../office/office.ts'
 import { importFacts } from './facts.ts'
-import { userDefinedNetworks } from './kinds.ts'
 import { importPermissions } from './permissions.ts'
 import { openPools } from './pools/open.ts'
 import { openRendering } from './rendering/open.ts'

@@ -3,8 +3,7 @@
 // desks are on.
 
 import { type Permission, permission, subresource } from '../component.ts'
-import { attachments, clusterUserDefinedNetworks, ipPools } from '../office/kinds.ts'
-import { userDefinedNetworks } from './kinds.ts'
+import { attachments, clusterUserDefinedNetworks, ipPools, userDefinedNetworks } from '../office/kinds.ts'
 
 const notMarked = 'networks that users define do not stay while they are in use'
 

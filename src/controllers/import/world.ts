@@ -7,11 +7,10 @@ import { type Kind, type KubeObject, keyOfRef, type OwnerReference } from '../..
 import type { Clock } from '../../runtime/clock.ts'
 import type { Note } from '../office/journal.ts'
 import { reader } from '../office/kept.ts'
-import { clusterUserDefinedNetworks } from '../office/kinds.ts'
+import { clusterUserDefinedNetworks, userDefinedNetworks } from '../office/kinds.ts'
 import type { UDNMode } from '../office/networks.ts'
 import type { Scope } from '../office/scope.ts'
 import type { Views } from '../office/views.ts'
-import { userDefinedNetworks } from './kinds.ts'
 
 export interface Caches extends Views {
   readonly udns: Cache<KubeObject, 'namespace'>

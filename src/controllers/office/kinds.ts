@@ -46,6 +46,14 @@ export const clusterUserDefinedNetworks = defineKind<KubeObject>({
   namespaced: false,
 })
 
+export const userDefinedNetworks = defineKind<KubeObject>({
+  group: 'k8s.ovn.org',
+  versions: ['v1'],
+  plural: 'userdefinednetworks',
+  kind: 'UserDefinedNetwork',
+  namespaced: true,
+})
+
 /** A kind that every installation of OVN-Kubernetes has, and no other. Its objects are not read. */
 export const egressIPs = defineKind<KubeObject>({
   group: 'k8s.ovn.org',

@@ -44,9 +44,9 @@ function inView(rules: Partial<typeof defaultNetworkRules> = {}, presence = with
       const object = { apiVersion: 'mooring.dev/v1alpha1', kind, metadata, spec }
       views.pools.get(`${kind}.mooring.dev`)?.put(next(object))
     },
-    udn: (name: string, labels: Readonly<Record<string, string>>) =>
+    udn: (name: string, labels: Readonly<Record<string, string>>, network?: object) =>
       views.clusterUDNs.put(
-        next({ metadata: { name, uid: name }, spec: { namespaceSelector: { matchLabels: labels } } }),
+        next({ metadata: { name, uid: name }, spec: { namespaceSelector: { matchLabels: labels }, network } }),
       ),
     ipPool: (name: string, day: number, entries: object | undefined, networkName = 'blue') => {
       const metadata = { name, uid: name, generation: version, creationTimestamp: `2026-01-0${day}T00:00:00Z` }
@@ -87,6 +87,79 @@ const created = (day: number): AttachmentParts => ({ created: `2026-01-0${day}T0
 const offered = (namespaces: string, day = 1): AttachmentParts => ({
   ...created(day),
   annotations: { 'mooring.dev/allowed-namespaces': namespaces },
+})
+
+describe('a pool that names the space of a network which is defined and not there yet', () => {
+  const own = (world: ReturnType<typeof inView>, space: string, namespace = 'red') => {
+    world.pool('own', { addresses: ['10.0.0.0/24'], prefix: 24, space }, namespace)
+    return () => {
+      const joining = world.spaceOf(namespace)
+      return joining && ('refused' in joining ? joining.refused.reason : joining.space)
+    }
+  }
+
+  test('waits for a ClusterUserDefinedNetwork that selects its namespace, and is refused one that does not', () => {
+    const world = inView()
+    world.udn('lab', { team: 'red' })
+    const [red, blue] = [own(world, 'cluster_udn_lab'), own(world, 'cluster_udn_lab', 'blue')]
+    expect([red(), blue()]).toEqual(['SpaceUndecided', 'SpaceNotOffered'])
+    world.put('red/lab', ovn({ name: 'cluster_udn_lab' }))
+    expect([red(), blue()]).toEqual(['cluster_udn_lab', 'SpaceNotOffered'])
+  })
+
+  test('is in the space of its namespace where the ClusterUserDefinedNetwork is of Layer3, which is in no space', () => {
+    const world = inView()
+    world.udn('lab', { team: 'red' }, { topology: 'Layer3' })
+    expect(own(world, 'cluster_udn_lab')()).toBe('red/cluster_udn_lab')
+  })
+
+  test('is judged again when the ClusterUserDefinedNetwork goes', () => {
+    const world = inView()
+    world.udn('lab', { team: 'red' })
+    const space = own(world, 'cluster_udn_lab')
+    const judged: string[] = []
+    world.sources.subscribe(({ key }) => judged.push(key))
+    world.views.clusterUDNs.clear()
+    expect(judged).toEqual(['AddressPool.mooring.dev/red/own'])
+    expect(space()).toBe('red/cluster_udn_lab')
+  })
+
+  test('waits for an attachment of its namespace to be corrected, and for none of another', () => {
+    const world = inView()
+    world.put('red/net', ovn({ subnets: 'oops' }))
+    const [red, green] = [own(world, 'blue'), own(world, 'blue', 'green')]
+    expect([red(), green()]).toEqual(['SpaceUndecided', 'green/blue'])
+    world.put('red/net', ovn())
+    expect(red()).toBe('blue')
+  })
+
+  test('does not wait for one with addresses of Mooring: that is in a space of its own, whatever it is called', () => {
+    const world = inView()
+    world.put('red/net', mooring({ ranges: ['10.2.0.0/24'] }, { name: 'blue' }))
+    expect(own(world, 'blue')()).toBe('red/blue')
+  })
+
+  test.each(['before', 'after'])('joins a network without addresses that it takes part in; that comes %s it', order => {
+    const world = inView()
+    const put = () => world.put('red/net', ovn({ subnets: '' }))
+    if (order === 'before') put()
+    const [red, green] = [own(world, 'blue'), own(world, 'blue', 'green')]
+    const judged: string[] = []
+    world.sources.subscribe(({ key }) => judged.push(key))
+    if (order === 'after') put()
+    expect([red(), green()]).toEqual(['blue', 'SpaceNotOffered'])
+    if (order === 'after') expect(judged).toEqual(expect.arrayContaining(['AddressPool.mooring.dev/green/own']))
+    judged.splice(0)
+    world.remove('red/net')
+    expect([red(), green()]).toEqual(['red/blue', 'green/blue'])
+    expect(judged).toEqual(expect.arrayContaining(['AddressPool.mooring.dev/green/own']))
+  })
+
+  test('is kept out of its own name by no network of another namespace', () => {
+    const world = inView()
+    world.put('green/net', ovn({ name: 'red_net', subnets: '' }))
+    expect(own(world, 'red_net')()).toBe('red/red_net')
+  })
 })
 
 describe('the IPPool of a network', () => {

@@ -24,6 +24,7 @@ import { allowedNamespacesAnnotation, namespaceNameLabel } from '../../api/names
 import { type Identity, identityKey } from '../../api/object.ts'
 import type { Pool } from '../../api/pool.ts'
 import { type LabelSelector, selects } from '../../api/selector.ts'
+import { parseUserDefinedNetwork } from '../../api/user-defined-network.ts'
 import { isMalformed, type Malformed, quoteText } from '../../ip/malformed.ts'
 import { quoteUnlessName } from '../../ip/object-name.ts'
 import { poolMalformed, poolNotFound, type Refusal, refuse } from '../../ipam/refusal.ts'
@@ -47,7 +48,7 @@ import {
 import { reservedOf } from '../../networks/reserved.ts'
 import { readable } from './kept.ts'
 import { attachmentOf, clusterUDNOf, definedNetworkOf, ipPoolOf } from './parsed.ts'
-import { type Source, type SourceChange, type Sources, toSource } from './sources.ts'
+import { type NamedNetwork, type Source, type SourceChange, type Sources, toSource } from './sources.ts'
 import { readPool, type Views } from './views.ts'
 
 /** One NetworkAttachmentDefinition: its network, or why it has none that Mooring serves. */
@@ -145,6 +146,7 @@ export class Networks implements NetworksView {
     views.namespaces.subscribe(change => this.#followNamespace(change))
     views.ipPools.subscribe(change => this.#followIPPool(change))
     sources.subscribe(change => this.#followPool(change))
+    sources.findNetworks((name, namespace) => this.#named(name, namespace))
     ovn.onFound(() => this.#publishAll())
     // While the first list comes in, one change would be published for each attachment.
     void views.attachments.synced().then(() => this.#publishAll())
@@ -345,6 +347,13 @@ export class Networks implements NetworksView {
     return object && definedNetworkOf(object)
   }
 
+  /** Mooring serves no network of this topology: it is in no space. */
+  #isOfLayer3(network: string): boolean {
+    const object = this.#views.clusterUDNs.get(clusterUDNOfNetwork(network) ?? '')
+    const udn = object && parseUserDefinedNetwork(object)
+    return udn !== undefined && !isMalformed(udn) && udn.topology === 'Layer3'
+  }
+
   #readableUDN(network: string): ClusterUDN | undefined {
     const udn = this.#udnOf(network)
     return udn === undefined || isMalformed(udn) ? undefined : udn
@@ -401,6 +410,23 @@ export class Networks implements NetworksView {
     })
   }
 
+  /** As the name of a space. */
+  #named(name: string, namespace: string): NamedNetwork | undefined {
+    const known = this.#networks.get(name)
+    if (known !== undefined && this.#offersSpace(name, namespace)) return { offers: true }
+    const udn = this.#udnOf(name)
+    if (udn !== undefined && known === undefined) {
+      if (this.#isOfLayer3(name)) return undefined
+      const isOffered =
+        this.#rules.openNetworks || (!isMalformed(udn) && this.#selects(udn.namespaceSelector, namespace))
+      return isOffered ? 'announced' : { offers: false }
+    }
+    // One that cannot be read says its name all the same, and may be corrected.
+    const local = this.#views.attachments.byIndex('local', `${namespace}/${name}`)
+    const isWrong = local.some(object => readable(object, attachmentOf)?.reading.family === 'malformed')
+    return isWrong ? 'announced' : known && { offers: false }
+  }
+
   /** One attachment of the network came, changed or went, or may now take part or no longer. True if the network is another now. */
   #consider(name: string, key: string, attachment: OVNAttachment | undefined): boolean {
     const first = this.#networks.get(name)?.first
@@ -436,8 +462,10 @@ export class Networks implements NetworksView {
     const before = this.#networks.get(name)
     if (first === undefined) {
       this.#networks.delete(name)
-      if (before !== undefined && before.network.pools.length > 0) this.#sources.remove(networkNamed(name))
-      return before !== undefined
+      if (before === undefined) return false
+      if (before.network.pools.length > 0) this.#sources.remove(networkNamed(name))
+      else this.#sources.judgeAgain(name)
+      return true
     }
     const allowedNamespaces = this.#rules.openNetworks ? undefined : offeredBy(first, this.#readableUDN(name))
     const defined = this.#definedAs(name)
@@ -456,6 +484,8 @@ export class Networks implements NetworksView {
       this.#sources.remove(networkNamed(name))
     }
     if (!isSame) this.#put(network)
+    // It is no source, and offers its space all the same.
+    if (network.pools.length === 0) this.#sources.judgeAgain(name)
     return true
   }
 

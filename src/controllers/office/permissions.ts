@@ -5,7 +5,16 @@ import { mooringGroup } from '../../api/names.ts'
 import { events } from '../../kube/events.ts'
 import type { Kind } from '../../kube/object.ts'
 import { byRule, type Permission, permission, subresource } from '../component.ts'
-import { attachments, clusterUserDefinedNetworks, holds, ipPools, macHolds, namespaces, pools } from './kinds.ts'
+import {
+  attachments,
+  clusterUserDefinedNetworks,
+  holds,
+  ipPools,
+  macHolds,
+  namespaces,
+  pools,
+  userDefinedNetworks,
+} from './kinds.ts'
 
 /** By its space, and what it keeps there. A pool of another product is in a space of its own: only its own claims miss it. */
 const decidesOverOthers = ({ group }: Kind): boolean => group === mooringGroup
@@ -33,6 +42,14 @@ export const officePermissions: readonly Permission[] = [
       clusterUserDefinedNetworks,
       ['list', 'watch'],
       'it is not seen what a ClusterUserDefinedNetwork keeps, and which namespaces it is offered to',
+    ),
+    isNeeded: false,
+  },
+  {
+    ...permission(
+      userDefinedNetworks,
+      ['get'],
+      'a pool whose space begins with its namespace and _ waits until a network has that name',
     ),
     isNeeded: false,
   },

@@ -12,7 +12,7 @@ import { selects } from '../../api/selector.ts'
 import { spaceOfNamespace } from '../../api/space.ts'
 import type { Family } from '../../ip/address.ts'
 import { overlapsSet } from '../../ip/range-set.ts'
-import { decideSpace, type Joining } from '../../ipam/joining.ts'
+import { decideSpace, type Joining, type SpaceMember } from '../../ipam/joining.ts'
 import { type Refusal, spaceUndecided } from '../../ipam/refusal.ts'
 import { type Change, isSpecChange } from '../../kube/cache.ts'
 import type { KubeObject } from '../../kube/object.ts'
@@ -35,6 +35,9 @@ export interface Source {
   offersSpaceTo(namespace: string, labels: Labels | undefined): boolean
 }
 
+/** A network as the name of a space: one whether it is offered to a namespace, or one that is defined and cannot be used yet. */
+export type NamedNetwork = { readonly offers: boolean } | 'announced'
+
 export interface SourceChange {
   /** Key of the pool. */
   readonly key: string
@@ -54,6 +57,7 @@ export class Sources {
   /** The pools that ask for a space, by what they ask for, then by their namespace. */
   readonly #asking = new Map<string, Map<string, Asking>>()
   readonly #subscribers = new Set<(change: SourceChange) => void>()
+  #networkNamed: (name: string, namespace: string) => NamedNetwork | undefined = () => undefined
 
   constructor(views: Pick<Views, 'pools' | 'namespaces'>, ledger: Pick<Ledger, 'indexOf'>) {
     this.#views = views
@@ -64,6 +68,11 @@ export class Sources {
       if (old !== undefined && next !== undefined && isDeepStrictEqual(labelsIn(old), labelsIn(next))) return
       for (const space of this.#asking.keys()) this.judgeAgain(space, key)
     })
+  }
+
+  /** How networks are found that are no sources, as they have no addresses, or none yet. Of such a change `judgeAgain` is told. */
+  findNetworks(networkNamed: (name: string, namespace: string) => NamedNetwork | undefined): void {
+    this.#networkNamed = networkNamed
   }
 
   subscribe(onChange: (change: SourceChange) => void): void {
@@ -130,15 +139,21 @@ export class Sources {
     if (!asksForSpace(pool)) return undefined
     const { namespace } = pool.identity
     const labels = this.#labelsOf(namespace)
-    const members = this.#deciding(pool.spaceAsked).flatMap(source => {
-      const [offers, { isNetwork }] = [source.offersSpaceTo(namespace, labels), source]
-      // While the namespace is not in view, it is not known that a network there is one of another namespace.
-      const isStrangers = isNetwork && !offers && labels !== undefined && isNameOf(namespace, pool.spaceAsked)
-      return isStrangers ? [] : [{ offers, isNetwork }]
+    const deciding = this.#deciding(pool.spaceAsked).map(source => {
+      const { isNetwork } = source
+      return { offers: source.offersSpaceTo(namespace, labels), isNetwork }
     })
+    // While the namespace is not in view, it is not known that a network there is one of another namespace.
+    const isMember = ({ offers, isNetwork }: SpaceMember) =>
+      !isNetwork || offers || labels === undefined || !isNameOf(namespace, pool.spaceAsked)
+    const sources = deciding.filter(isMember)
+    const network = sources.length > 0 ? undefined : this.#networkNamed(pool.spaceAsked, namespace)
+    const isAnnounced = network === 'announced'
+    const networks = network === undefined || isAnnounced ? [] : [{ ...network, isNetwork: true }].filter(isMember)
     const key = parseIdentityKey(pool.spaceAsked)
     const [named] = key === undefined ? [] : this.poolsOf(key)
-    return decideSpace(pool, { members, namespaceHas: this.#namespaceHas(pool), named })
+    const members = [...sources, ...networks]
+    return decideSpace(pool, { members, isAnnounced, namespaceHas: this.#namespaceHas(pool), named })
   }
 
   /** What other pools of its namespace have that ask for the same, or what holds are left of such pools. */

@@ -183,7 +183,7 @@ test.each([
   const client = { delete: async () => void done.push('removed') } as unknown as Client
   const claimKinds = new ClaimKinds()
   claimKinds.add({ kind: wishes, cache: new Cache<KubeObject>(), holdsMACs, standsBy: () => true })
-  const sources = { poolsOf: () => [], *poolsIn() {} }
+  const sources = { poolsOf: () => [], *poolsIn() {}, whySpaceRefused: () => undefined }
   const world = { client, clock: new VirtualClock(), caches: views, sources, claimKinds, scope: everything }
   await reconcileMACHold(hold.metadata.name, { ...world, ledger: { shownAt: () => [] }, note: () => {} })
   expect(done).toEqual(calls)

@@ -105,19 +105,25 @@ async function aDesk({ prunes = false } = {}) {
     return next
   }
 
-  const state = { seesAll: true }
+  const state = { seesAll: true, beforeList: async () => {} }
   /** What the server lists of kinds that can have the name of a space, by kind; an error is thrown. */
   const listed = new Map<string, readonly KubeObject[] | ApiError>()
   const lists: string[] = []
   const list = async ({ kind }: Kind) => {
     lists.push(kind)
+    await state.beforeList()
     const items = listed.get(kind) ?? []
     if (items instanceof ApiError) throw items
     return { items, resourceVersion: `${version}` }
   }
+  const get = async ({ kind }: Kind, ref: ObjectRef) => {
+    const items = listed.get(kind) ?? []
+    if (items instanceof ApiError) throw items
+    return items.find(item => keyOf(item) === keyOfRef(ref))
+  }
   const metrics = createMetrics()
   const manager = new Manager({ clock, random: seededRandom(1), log: silentLog, metrics })
-  const client = { mergePatch, list, withPass: () => client } as unknown as Client
+  const client = { mergePatch, list, get, withPass: () => client } as unknown as Client
   const recorder = { event: (event: EventInput) => void events.push(event) }
   const capacity = addPoolCapacity(manager.domain('office'), {
     client,
@@ -577,6 +583,112 @@ describe('a pool that names a space', () => {
     expect(spaceOf(desk.read(pool))).toBe('default/blue')
     desk.put(aHold(desk.read(pool) as Stored, '10.0.0.10'))
     await desk.rest()
+    expect(desk.lists).toEqual(['ClusterAddressPool', 'NetworkAttachmentDefinition'])
+  })
+
+  const udn = (spec: object, name = 'net'): KubeObject =>
+    ({
+      apiVersion: 'k8s.ovn.org/v1',
+      kind: 'UserDefinedNetwork',
+      metadata: { name, namespace: 'default', uid: name, resourceVersion: '50' },
+      spec,
+    }) as KubeObject
+  const layer2 = { topology: 'Layer2', layer2: { role: 'Primary', subnets: ['10.0.0.0/24'] } }
+
+  test.each<[string, readonly KubeObject[] | ApiError, string, RegExp | string]>([
+    [
+      'waits for the UserDefinedNetwork of its namespace',
+      [udn(layer2)],
+      'default_net',
+      /is defined and cannot be used/,
+    ],
+    ['waits for one that is wrong, which may be corrected', [udn({ topology: 5 })], 'default_net', /is defined and/],
+    ['waits for none of another name', [udn(layer2, 'other')], 'default_net', 'default/default_net'],
+    ['waits for none of Layer3', [udn({ topology: 'Layer3', layer3: {} })], 'default_net', 'default/default_net'],
+    ['waits for none where the kind is not installed', missing, 'default_net', 'default/default_net'],
+    [
+      'waits where they cannot be read',
+      forbidden,
+      'default_net',
+      /userdefinednetworks.k8s.ovn.org cannot be read: no list/,
+    ],
+    ['does not ask for them where it names none of its namespace', forbidden, 'other_net', 'default/other_net'],
+    ['does not ask for one that no object can be called', forbidden, 'default_..', 'default/default_..'],
+  ])('%s', async (_, found, space, expected) => {
+    const desk = await aDesk()
+    desk.listed.set('UserDefinedNetwork', found)
+    const pool = desk.put(ours({ ...addresses, space }))
+    await desk.rest()
+    if (typeof expected === 'string') return expect(spaceOf(desk.read(pool))).toBe(expected)
+    expect(spaceOf(desk.read(pool))).toBeUndefined()
+    const message = expect.stringMatching(expected)
+    expect(conditionOf(desk.read(pool), 'Ready')).toMatchObject({ status: 'False', reason: 'SpaceUndecided', message })
+    desk.listed.set('UserDefinedNetwork', [])
+    await desk.rest()
+    expect(spaceOf(desk.read(pool))).toBe(`default/${space}`)
+  })
+
+  test('has nothing listed while it waits for a UserDefinedNetwork, however long', async () => {
+    const desk = await aDesk()
+    desk.listed.set('UserDefinedNetwork', [udn(layer2)])
+    desk.put(ours({ ...addresses, space: 'default_net' }))
+    for (let i = 0; i < 5; i++) await desk.rest()
+    expect(desk.lists).toEqual([])
+  })
+
+  test.each<[string, string, string]>([
+    ['blue', 'default/blue', 'True'],
+    ['cluster_udn_blue', '', 'False'],
+  ])('asks for ClusterUserDefinedNetworks only where it may be one: %s', async (space, given, status) => {
+    const desk = await aDesk()
+    desk.listed.set('ClusterUserDefinedNetwork', forbidden)
+    const pool = desk.put(ours({ ...addresses, space }))
+    await desk.rest()
+    expect(spaceOf(desk.read(pool)) ?? '').toBe(given)
+    expect(conditionOf(desk.read(pool), 'Ready')).toMatchObject({ status })
+  })
+
+  test('joins that of a pool of the cluster of which the stream lost the event long ago', async () => {
+    const desk = await aDesk()
+    desk.caches.pools.get('ClusterAddressPool.mooring.dev')?.replace([], '60')
+    desk.listed.set('ClusterAddressPool', [lab])
+    desk.put({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } })
+    const pool = desk.put(ours({ ...addresses, space: 'blue' }))
+    await desk.rest()
+    expect(spaceOf(desk.read(pool))).toBe('blue')
+  })
+
+  test('gets none while a pool of the cluster is listed that has the name, and of which the stream may have told that it is gone', async () => {
+    const desk = await aDesk()
+    desk.caches.pools.get('ClusterAddressPool.mooring.dev')?.replace([], '5000')
+    desk.listed.set('ClusterAddressPool', [lab])
+    const [pool, other] = [
+      desk.put(ours({ ...addresses, space: 'blue' })),
+      desk.put(ours({ ...addresses, space: 'red' }, 'red')),
+    ]
+    await desk.rest()
+    expect([spaceOf(desk.read(pool)), spaceOf(desk.read(other))]).toEqual([undefined, 'default/red'])
+    expect(conditionOf(desk.read(pool), 'Ready')?.message).toMatch(/is not in view yet/)
+    desk.listed.set('ClusterAddressPool', [])
+    await desk.rest()
+    expect(spaceOf(desk.read(pool))).toBe('default/blue')
+  })
+
+  test('keeps no other pool from being counted while the server is asked', async () => {
+    const desk = await aDesk()
+    let answer = () => {}
+    const answered = new Promise<void>(resolve => {
+      answer = resolve
+    })
+    desk.state.beforeList = () => answered
+    const asking = Array.from({ length: 20 }, (_, i) => desk.put(ours({ ...addresses, space: 'blue' }, `own-${i}`)))
+    await desk.rest()
+    const other = desk.put(inCluster(addresses, 'other'))
+    await desk.rest()
+    expect(conditionOf(desk.read(other), 'Ready')).toMatchObject({ status: 'True' })
+    answer()
+    await desk.rest()
+    expect(new Set(asking.map(one => spaceOf(desk.read(one))))).toEqual(new Set(['default/blue']))
     expect(desk.lists).toEqual(['ClusterAddressPool', 'NetworkAttachmentDefinition'])
   })
 

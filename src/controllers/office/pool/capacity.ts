@@ -19,7 +19,7 @@ import { isMalformed, type Malformed } from '../../../ip/malformed.ts'
 import { type Capacity, capacityOf } from '../../../ipam/capacity.ts'
 import type { Joining } from '../../../ipam/joining.ts'
 import type { Overlap } from '../../../ipam/overlap.ts'
-import { spaceUnread } from '../../../ipam/refusal.ts'
+import type { Refusal } from '../../../ipam/refusal.ts'
 import { malformedPoolCondition, statusOfPool } from '../../../ipam/status.ts'
 import { isApiError } from '../../../kube/api-error.ts'
 import type { Client } from '../../../kube/client.ts'
@@ -28,8 +28,9 @@ import { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from '../../.
 import { type Kind, type KubeObject, keyOfRef, refOf } from '../../../kube/object.ts'
 import { timestamp } from '../../../kube/timestamp.ts'
 import type { Clock } from '../../../runtime/clock.ts'
-import { done, type PassResult, requeue, requeueAfter } from '../../../runtime/reconciler.ts'
+import { done, type PassResult, requeueAfter } from '../../../runtime/reconciler.ts'
 import type { Note } from '../journal.ts'
+import { readable } from '../kept.ts'
 import { pools as poolKinds } from '../kinds.ts'
 import type { Ledger } from '../ledger.ts'
 import { poolOf } from '../parsed.ts'
@@ -39,6 +40,7 @@ import { isPoolHeld } from './held.ts'
 import type { MoveMarks } from './move-marks.ts'
 import type { Neighbours } from './neighbours.ts'
 import type { Pace } from './pace.ts'
+import type { SpaceNames } from './space-names.ts'
 
 export interface PoolWorld {
   readonly client: Client
@@ -54,8 +56,7 @@ export interface PoolWorld {
   readonly neighbours: Neighbours
   readonly pace: Pace
   readonly moveMarks: MoveMarks
-  /** Everything that can have the name of a space is known after it, or the answer says what cannot be read. */
-  readonly readSpaceNames: () => Promise<string | undefined>
+  readonly spaceNames: SpaceNames
 }
 
 /** `key` is the pool's identity key. */
@@ -65,6 +66,7 @@ export async function reconcilePool(key: string, world: PoolWorld): Promise<Pass
     world.pace.forget(key)
     world.moveMarks.forget(key)
     world.neighbours.forget(key)
+    world.spaceNames.forget(key)
     return done()
   }
   try {
@@ -86,19 +88,22 @@ async function reconcileFound(key: string, found: Found, world: PoolWorld): Prom
   // A pool on its way out is looked at all the same: it may go now.
   if (waitMs > 0 && !isDeleting(object)) return requeueAfter(waitMs)
   const plan = decide(observe(found, world), timestamp(world.clock))
-  if (waitMs > 0 || !isConcluding(plan)) return settle(key, found, plan, waitMs, world)
-  const unread = await world.readSpaceNames()
-  const looked = find(key, world)
-  if (looked?.object !== object) return requeue()
-  const next = await settle(key, found, decide(observe(found, world, unread), timestamp(world.clock)), waitMs, world)
-  return unread === undefined ? next : requeueAfter(readAgainMs)
+  const pool = concludingOn(found, plan)
+  if (pool === undefined) world.spaceNames.forget(key)
+  if (waitMs > 0 || pool === undefined) return settle(key, found, plan, waitMs, world)
+  const answer = world.spaceNames.answerFor(key, pool)
+  if (answer === undefined) return done()
+  const next = await settle(key, found, decide(observe(found, world, answer.refused), timestamp(world.clock)), 0, world)
+  return answer.refused === undefined ? next : requeueAfter(readAgainMs)
 }
 
-/** How soon it is asked again what could not be read. */
+/** How soon it is asked again what could not be read, or was not there yet. */
 const readAgainMs = 10_000
 
-/** It would be stored for good that no pool or network of the cluster has the name of the space. */
-const isConcluding = (plan: Plan): boolean => plan.kind === 'write' && plan.isUnseen
+/** The pool of which it would be stored for good that nothing in the cluster has the name of its space. */
+function concludingOn({ object }: Found, plan: Plan): Pool | undefined {
+  return plan.kind === 'write' && plan.isUnseen ? readable(object, poolOf) : undefined
+}
 
 /** Its own event brings the next pass. */
 async function takeMarkOff(
@@ -143,11 +148,11 @@ export interface Seen {
   readonly keepsConditions: boolean
 }
 
-/** `unread`: what cannot be read that may have the name of the space. */
+/** `refused`: why a space that nothing in view has may not be given yet. */
 function observe(
   { object, identity }: Found,
   { caches, ledger, sources, neighbours, pace, seesAll }: PoolWorld,
-  unread?: string,
+  refused?: Refusal,
 ): Seen {
   const pool = poolOf(object)
   // While a kind that can show an address cannot be read, it is not known that nothing of the pool is in use.
@@ -156,8 +161,7 @@ function observe(
   if (isMalformed(pool)) return { object, counted: pool, isHeld, keepsConditions }
   const capacity = capacityOf(pool, ledger.indexOf(pool.space))
   const decided = sources.spaceFor(pool)
-  const isUnread = unread !== undefined && isUnseen(decided)
-  const joining = isUnread ? { refused: spaceUnread(identity, unread) } : decided
+  const joining = refused !== undefined && isUnseen(decided) ? { refused } : decided
   const counted = { pool, capacity, overlaps: neighbours.of(pool), joining }
   return { object, counted, isHeld, keepsConditions }
 }

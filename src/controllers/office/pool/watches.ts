@@ -2,7 +2,7 @@
 //
 //   changed                       wakes
 //   a pool                        itself; with its spec, the pools that list the same addresses as it does or did, and those of its space
-//   which space a pool may have   itself
+//   which space a pool may have   itself; and when what can have the name of it was read (space-names.ts)
 //   a hold or showing (ledger)    the pool it was given from; every pool of its space, which another's holder takes from too
 
 import { type Identity, identityKey, namespaceOfIdentityKey } from '../../../api/object.ts'
@@ -21,17 +21,20 @@ import { type PoolWorld, reconcilePool } from './capacity.ts'
 import { MoveMarks } from './move-marks.ts'
 import { Neighbours } from './neighbours.ts'
 import { Pace } from './pace.ts'
+import { createSpaceNames, type SpaceNamesRead } from './space-names.ts'
 
-export interface PoolDesk extends Omit<PoolWorld, 'neighbours' | 'pace' | 'moveMarks' | 'note'> {
+export interface PoolDesk extends Omit<PoolWorld, 'neighbours' | 'pace' | 'moveMarks' | 'spaceNames' | 'note'> {
   readonly sources: Sources
   readonly metrics: DeskMetrics | undefined
+  readonly readSpaceNames: SpaceNamesRead
 }
 
 export function addPoolCapacity(domain: Domain, world: PoolDesk): RunningReconciler {
   const { caches, clock, client, ledger, sources, metrics } = world
   const neighbours = new Neighbours(sources)
-  const whole = { ...world, neighbours, pace: new Pace(clock), moveMarks: new MoveMarks(clock) }
-  const capacity = domain.addReconciler(
+  const spaceNames = createSpaceNames(world.readSpaceNames, key => capacity.mark(key))
+  const whole = { ...world, neighbours, spaceNames, pace: new Pace(clock), moveMarks: new MoveMarks(clock) }
+  const capacity: RunningReconciler = domain.addReconciler(
     defineReconciler({
       name: 'pool.capacity',
       reconcile: (key, pass) =>
