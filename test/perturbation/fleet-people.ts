@@ -73,6 +73,10 @@ export function fleetPeopleOf(world: PerturbedWorld, { create, send, wait }: Way
     world.note('operator', `${method} ${path} -> ${code}`)
   }
 
+  const given = (network: string, ips: readonly string[]) => [
+    { name: `${fleetHome}/${network}`, interface: 'migration0', ips },
+  ]
+
   function statusFor(node: string, network: string): object[] | undefined {
     const config = JSON.parse(machines.attachments.get(`${fleetHome}/${network}`)?.spec?.config ?? '{}')
     const held = [...holds.values()].filter(
@@ -82,13 +86,15 @@ export function fleetPeopleOf(world: PerturbedWorld, { create, send, wait }: Way
         spec.poolRef?.name === network &&
         status?.state === 'held',
     )
-    const isWhole = held.length === (config.ipam?.ranges?.length ?? 1)
     // As whereabouts would: here the number of the node decides.
-    const ips =
-      config.ipam?.type === 'mooring' ? held.map(({ spec }) => spec?.address ?? '') : [`10.1.2.${node.split('-')[1]}`]
-    return ips.length === 0 || !isWhole
-      ? undefined
-      : [{ name: `${fleetHome}/${network}`, interface: 'migration0', ips }]
+    if (config.ipam?.type !== 'mooring') return given(network, [`10.1.2.${node.split('-')[1]}`])
+    const isWhole = held.length === (config.ipam.ranges?.length ?? 1)
+    return isWhole
+      ? given(
+          network,
+          held.map(({ spec }) => spec?.address ?? ''),
+        )
+      : undefined
   }
 
   // --- people ---
