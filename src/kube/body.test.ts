@@ -1,7 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { hasLongNumber } from '../json.ts'
-import { parseBody, withoutManagers } from './body.ts'
+import { bytesWithoutManagers, parseBody, withoutManagers } from './body.ts'
+
+/** From the text, and from its bytes first: what comes of both must be the same. */
+function cut(text: string): string {
+  const left = bytesWithoutManagers(Buffer.from(text)).toString()
+  expect(left.length).toBeLessThanOrEqual(text.length)
+  const found = withoutManagers(text)
+  expect(withoutManagers(left)).toBe(found)
+  return found
+}
 
 test('sixteen digits in a row are found wherever they stand', () => {
   const piece = fc.oneof(fc.stringMatching(/^[a-z":, ]{0,20}$/), fc.stringMatching(/^[0-9]{1,20}$/))
@@ -27,7 +36,7 @@ test('managedFields are cut out of a text wherever they stand, and nothing else 
       const { managedFields: _, ...kept } = metadata as Record<string, unknown>
       const isList = Array.isArray(metadata.managedFields)
       const expected = isList ? { ...object, metadata: kept, items: [{ metadata: kept }] } : object
-      expect(JSON.parse(withoutManagers(JSON.stringify(object)))).toEqual(JSON.parse(JSON.stringify(expected)))
+      expect(JSON.parse(cut(JSON.stringify(object)))).toEqual(JSON.parse(JSON.stringify(expected)))
     }),
   )
 })
@@ -45,8 +54,8 @@ test('what a manager is called ends no list, whatever it looks like', () => {
           ...follow,
         }
         const { managedFields: _, ...kept } = metadata
-        const cut = withoutManagers(JSON.stringify({ items: [{ metadata, spec: { a: [{}] } }, { metadata }] }))
-        expect(JSON.parse(cut)).toEqual({ items: [{ metadata: kept, spec: { a: [{}] } }, { metadata: kept }] })
+        const text = JSON.stringify({ items: [{ metadata, spec: { a: [{}] } }, { metadata }] })
+        expect(JSON.parse(cut(text))).toEqual({ items: [{ metadata: kept, spec: { a: [{}] } }, { metadata: kept }] })
       }
     }
   }
@@ -54,13 +63,22 @@ test('what a manager is called ends no list, whatever it looks like', () => {
 
 test('a text that ends within its managedFields is not made readable', () => {
   const whole = '{"metadata":{"managedFields":[{"manager":"a]\\"]"}],"name":"x"}}'
-  expect(withoutManagers(whole)).toBe('{"metadata":{"name":"x"}}')
+  expect(cut(whole)).toBe('{"metadata":{"name":"x"}}')
   for (let end = 1; end < whole.length; end++) {
-    expect(() => JSON.parse(withoutManagers(whole.slice(0, end)))).toThrow()
+    expect(() => JSON.parse(cut(whole.slice(0, end)))).toThrow()
   }
 })
 
 test('a list of managers that is empty ends where it ends', () => {
   const whole = JSON.stringify({ items: [{ metadata: { managedFields: [], name: 'x' } }], kind: 'L' })
   expect(JSON.parse(withoutManagers(whole))).toEqual({ items: [{ metadata: { name: 'x' } }], kind: 'L' })
+})
+
+test('lists of plain objects are cut out of the bytes already', () => {
+  const managedFields = [{ manager: 'ä', fieldsV1: { 'f:spec': {} } }]
+  const items = ['a', 'é', '\u{1f9ff}'].map(name => ({ metadata: { managedFields, name }, spec: { name } }))
+  const left = bytesWithoutManagers(Buffer.from(JSON.stringify({ items }))).toString()
+  expect(JSON.parse(left)).toEqual({
+    items: items.map(({ metadata: { name }, spec }) => ({ metadata: { name }, spec })),
+  })
 })

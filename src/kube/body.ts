@@ -31,6 +31,34 @@ export function withoutManagers(text: string): string {
   return kept.join('')
 }
 
+const managersFieldInBytes = Buffer.from(managersField)
+
+/**
+ * The same for a text of UTF-8 that is not a text yet, in place: what is cut out here need not become one. Lists with lists in them
+ * stay, for `withoutManagers`.
+ */
+export function bytesWithoutManagers(bytes: Buffer): Buffer {
+  let length = 0
+  let from = 0
+  let at = bytes.indexOf(managersFieldInBytes)
+  while (at !== -1) {
+    const end = endOfFlatListInBytes(bytes, at + managersFieldInBytes.length)
+    if (end === undefined) {
+      at = bytes.indexOf(managersFieldInBytes, at + managersFieldInBytes.length)
+      continue
+    }
+    const isLast = bytes[end] !== comma
+    const to = isLast && bytes[at - 1] === comma ? at - 1 : at
+    bytes.copyWithin(length, from, to)
+    length += to - from
+    from = isLast ? end : end + 1
+    at = bytes.indexOf(managersFieldInBytes, from)
+  }
+  if (from === 0) return bytes
+  bytes.copyWithin(length, from)
+  return bytes.subarray(0, length + bytes.length - from)
+}
+
 /**
  * Where a list ends that has only objects without lists in it, and a field after it: at `}],"n` or `}]},"s`. No text on the way is looked
  * at: were this within a text, the quote would end the text, and no letter follows there. Undefined where it is another list.
@@ -44,6 +72,18 @@ function endOfFlatList(text: string, at: number): number | undefined {
   const isField = text.charCodeAt(next) === comma && text.charCodeAt(next + 1) === quote
   if (!isField || !isLetter(text.charCodeAt(next + 2))) return undefined
   const inner = text.indexOf('[', at)
+  return inner === -1 || inner > end ? end : undefined
+}
+
+/** As `endOfFlatList`: no byte of a character beyond ASCII looks like one of these. */
+function endOfFlatListInBytes(bytes: Buffer, at: number): number | undefined {
+  const end = bytes.indexOf('}]', at) + 2
+  if (end < at) return undefined
+  let next = end
+  while (bytes[next] === closingBrace) next++
+  const isField = bytes[next] === comma && bytes[next + 1] === quote
+  if (!isField || !isLetter(bytes[next + 2] ?? 0)) return undefined
+  const inner = bytes.indexOf(openingBracket, at)
   return inner === -1 || inner > end ? end : undefined
 }
 

@@ -2,6 +2,7 @@
 // no environment variable turns it off, and a kubeconfig that wants it off is refused unless the caller says otherwise.
 // Deadlines are not set here: the caller has a clock and a signal.
 
+import { isAscii } from 'node:buffer'
 import { createSecureContext, type SecureContext } from 'node:tls'
 import { gunzipSync } from 'node:zlib'
 import type { Dispatcher } from 'undici'
@@ -9,6 +10,7 @@ import request from 'undici/lib/api/api-request.js'
 import errors from 'undici/lib/core/errors.js'
 import Agent from 'undici/lib/dispatcher/agent.js'
 import type { Clock } from '../runtime/clock.ts'
+import { bytesWithoutManagers } from './body.ts'
 import { type Connection, KubeconfigError } from './kubeconfig.ts'
 import { type Wire, WireError, type WireResponse } from './wire.ts'
 
@@ -33,7 +35,9 @@ const tokenMs = 60_000
 
 const connectMs = 10_000
 
-const unpackedAtOnce = 256 * 1024
+/** A page of a list is unpacked into one piece, as long as it says that it is; what is longer comes in several. */
+const unpackedAtOnceMin = 64 * 1024
+const unpackedAtOnceMax = 4 * 1024 * 1024
 
 /** A text of JavaScript has half a gigabyte at most. */
 const textBytesMax = 512 * 1024 * 1024 - 32
@@ -135,10 +139,21 @@ async function textOf({ headers, body }: Dispatcher.ResponseData): Promise<strin
   const packed = Buffer.from(await body.arrayBuffer())
   try {
     // At once: it takes less time than parsing it will, and less than to hand it to another thread piece by piece.
-    return gunzipSync(packed, { maxOutputLength: textBytesMax, chunkSize: unpackedAtOnce }).toString('utf8')
+    const bytes = bytesWithoutManagers(
+      gunzipSync(packed, { maxOutputLength: textBytesMax, chunkSize: lengthUnpacked(packed) }),
+    )
+    // Nearly always: then a text is made without a look at each character.
+    return bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8')
   } catch (error) {
     throw new WireError('the answer is compressed, and cannot be read', true, { cause: error })
   }
+}
+
+/** How long a piece to unpack into: the last four bytes of what is compressed say it, and nothing rests on that. */
+function lengthUnpacked(packed: Buffer): number {
+  const said = packed.length < 4 ? 0 : packed.readUInt32LE(packed.length - 4)
+  // One that is filled to its end is followed by another.
+  return Math.min(Math.max(said + 1, unpackedAtOnceMin), unpackedAtOnceMax)
 }
 
 async function* chunksOf({ body }: Dispatcher.ResponseData): AsyncGenerator<Uint8Array, void, void> {

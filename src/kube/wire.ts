@@ -11,7 +11,7 @@ export interface WireRequest {
   readonly body?: string
   /** The answer may go on for long: it is wanted as it comes. A refusal is still answered whole. */
   readonly isStream?: boolean
-  /** The answer may be megabytes long: a wire over a network asks for it compressed. */
+  /** The answer may be megabytes long: a wire over a network asks for it compressed, and may leave `managedFields` out of it. */
   readonly isLarge?: boolean
   readonly signal: AbortSignal
 }
