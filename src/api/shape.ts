@@ -136,13 +136,11 @@ function isTextMap(value: Readonly<Record<string, unknown>>): value is Readonly<
   return true
 }
 
-/** Null reads as absent, as the API server has it. Own fields are looked for where an object has one of its own by birth. */
+/** Null reads as absent, as the API server has it. What an object has by birth are functions, and nothing that was read is one. */
 function fieldOf({ value }: Shape, key: string): unknown {
   const found = value[key] ?? undefined
-  return found === undefined || found !== byBirth[key] || Object.hasOwn(value, key) ? found : undefined
+  return typeof found === 'function' && !Object.hasOwn(value, key) ? undefined : found
 }
-
-const byBirth = Object.prototype as unknown as Readonly<Record<string, unknown>>
 
 export const pathTo = ({ place }: Shape, key: string): string => pathOf({ of: place, key })
 
