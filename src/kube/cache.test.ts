@@ -81,7 +81,10 @@ describe('a cache', () => {
   test('keeps an object that an index function cannot read', () => {
     const { cache, errors } = aCache()
     cache.put({ ...aToy('a', 1), colours: [7 as unknown as string] })
+    expect(cache.countByIndex('colour', 'red')).toBe(0)
     expect([cache.size, errors.length]).toEqual([1, 1])
+    cache.put({ ...aToy('b', 2), colours: [7 as unknown as string] })
+    expect([cache.size, errors.length]).toEqual([2, 2])
   })
 
   test('keeps the highest version of one uid', () => {

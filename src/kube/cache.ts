@@ -54,7 +54,8 @@ export interface CacheOptions<T, I extends string> {
 export class Cache<T extends KubeObject, I extends string = never> {
   readonly #objects = new Map<string, T>()
   readonly #keep: (object: T) => T
-  readonly #indexes: Map<string, { of: IndexFunction<T>; found: CacheIndex<T> }>
+  /** Made when it is first asked: after a start there are tens of thousands of objects, and of most indexes nobody asks. */
+  readonly #indexes: Map<string, { readonly of: IndexFunction<T>; found: CacheIndex<T> | undefined }>
   readonly #subscribers = new Set<(change: Change<T>) => void>()
   readonly #isFrozen: boolean
   readonly #onError: (error: unknown) => void
@@ -67,7 +68,7 @@ export class Cache<T extends KubeObject, I extends string = never> {
   constructor({ keep = object => object, indexes, isFrozen = false, onError = () => {} }: CacheOptions<T, I> = {}) {
     const entries = Object.entries<IndexFunction<T>>(indexes ?? {})
     this.#keep = keep
-    this.#indexes = new Map(entries.map(([name, of]) => [name, { of, found: new CacheIndex<T>() }]))
+    this.#indexes = new Map(entries.map(([name, of]) => [name, { of, found: undefined }]))
     this.#isFrozen = isFrozen
     this.#onError = onError
   }
@@ -95,11 +96,23 @@ export class Cache<T extends KubeObject, I extends string = never> {
 
   /** All objects for which the index function names this value. */
   byIndex(index: I, value: string): readonly T[] {
-    return this.#indexes.get(index)?.found.all(value) ?? []
+    return this.#indexed(index)?.all(value) ?? []
   }
 
   countByIndex(index: I, value: string): number {
-    return this.#indexes.get(index)?.found.count(value) ?? 0
+    return this.#indexed(index)?.count(value) ?? 0
+  }
+
+  #indexed(name: I): CacheIndex<T> | undefined {
+    const index = this.#indexes.get(name)
+    if (index === undefined || this.#objects.size === 0) return undefined
+    if (index.found !== undefined) return index.found
+    const found = new CacheIndex<T>()
+    for (const [key, object] of this.#objects) {
+      for (const value of this.#valuesOf(index.of, object)) found.put(value, key, object)
+    }
+    index.found = found
+    return found
   }
 
   /** The answer ends it. What is there already is not published. */
@@ -265,8 +278,9 @@ export class Cache<T extends KubeObject, I extends string = never> {
     this.#unlearned.delete(key)
     if (this.#isFrozen) deepFreeze(object)
     this.#objects.set(key, object)
-    for (const index of this.#indexes.values()) {
-      for (const value of this.#valuesOf(index.of, object)) index.found.put(value, key, object)
+    for (const { of, found } of this.#indexes.values()) {
+      if (found === undefined) continue
+      for (const value of this.#valuesOf(of, object)) found.put(value, key, object)
     }
   }
 
@@ -279,8 +293,9 @@ export class Cache<T extends KubeObject, I extends string = never> {
   }
 
   #unindex(key: string, object: T): void {
-    for (const index of this.#indexes.values()) {
-      for (const value of this.#valuesOf(index.of, object)) index.found.delete(value, key)
+    for (const { of, found } of this.#indexes.values()) {
+      if (found === undefined) continue
+      for (const value of this.#valuesOf(of, object)) found.delete(value, key)
     }
   }
 
