@@ -77,6 +77,7 @@ function endOfFlatList(text: string, at: number): number | undefined {
 
 /** As `endOfFlatList`: no byte of a character beyond ASCII looks like one of these. */
 function endOfFlatListInBytes(bytes: Buffer, at: number): number | undefined {
+  if (bytes[at] !== openingBrace) return undefined
   const end = bytes.indexOf('}]', at) + 2
   if (end < at) return undefined
   let next = end

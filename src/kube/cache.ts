@@ -54,7 +54,7 @@ export interface CacheOptions<T, I extends string> {
 export class Cache<T extends KubeObject, I extends string = never> {
   readonly #objects = new Map<string, T>()
   readonly #keep: (object: T) => T
-  /** Made when it is first asked: after a start there are tens of thousands of objects, and of most indexes nobody asks. */
+  /** Made when it is first asked: after a start there are tens of thousands of objects, and most indexes are not asked yet. */
   readonly #indexes: Map<string, { readonly of: IndexFunction<T>; found: CacheIndex<T> | undefined }>
   readonly #subscribers = new Set<(change: Change<T>) => void>()
   readonly #isFrozen: boolean
