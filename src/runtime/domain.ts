@@ -47,7 +47,7 @@ export interface Admission {
   missing(): readonly Missing[] | undefined
   /** Calls `changed` whenever `missing` may answer something else than before. */
   onChange(changed: () => void): void
-  /** A source of the domain has a problem, or has it no more: something may have come, or be taken away. */
+  /** A feed of the domain has a problem, or has it no more: something may have come, or be taken away. */
   lookAgain?(): void
 }
 
@@ -136,7 +136,7 @@ export class ManagedDomain implements Domain {
   readonly #reconcilers: RunningReconciler[] = []
   readonly #tasks: Task[] = []
   #hasWorked = false
-  /** How many sources had a problem at the last update. */
+  /** How many feeds had a problem at the last update. */
   #problems = 0
 
   constructor(name: string, options: DomainOptions, parts: DomainParts) {
