@@ -98,7 +98,7 @@ Available(uid, n, p) == {a \in Of(p) : MayHave(uid, n, p, a)}
 Used(u) == \/ \E n \in Names : Exists(claim[n]) /\ claim[n].uid = u
            \/ \E a \in Addresses : Exists(hold[a]) /\ hold[a].uid = u
            \/ \E w \in Workers : job[w].uid = u
-AtRest(h) == [h EXCEPT !.uid = None, !.state = "quarantined"]
+AtRest(h) == [h EXCEPT !.uid = None, !.state = "quarantined", !.guard = TRUE]    \* in quarantine the finalizer tells nothing: one state
 
 ---------------------------------------------------------------------------
 NewClaim(u) == [uid |-> u, dying |-> FALSE, guard |-> FromBirth, choice |-> None, shows |-> None, said |-> FALSE]
@@ -127,7 +127,7 @@ StripChoice(n) ==
 (* a held hold stays, terminating, for its finalizer; one in quarantine goes at once: the administrator says it is free *)
 DeleteHold(a) ==
   /\ "delete hold" \in Hands /\ Exists(hold[a]) /\ ~hold[a].dying /\ Acts
-  /\ hold' = [hold EXCEPT ![a] = IF @.state = "held" THEN [@ EXCEPT !.dying = TRUE] ELSE None]
+  /\ hold' = [hold EXCEPT ![a] = IF @.state = "held" /\ @.guard THEN [@ EXCEPT !.dying = TRUE] ELSE None]
   /\ job' = HoldWritten(job, a)
   /\ UNCHANGED claim
 ByHands == \/ \E n \in Names : Create(n) \/ Delete(n) \/ StripChoice(n)
@@ -171,7 +171,7 @@ Take(w) ==
   /\ \/ \E a \in Asked(j) :
           LET h == hold[a] IN
           IF h = None
-          THEN /\ hold' = [hold EXCEPT ![a] = [uid |-> j.uid, name |-> n, part |-> p, state |-> "held", dying |-> FALSE, used |-> FALSE]]
+          THEN /\ hold' = [hold EXCEPT ![a] = [uid |-> j.uid, name |-> n, part |-> p, state |-> "held", guard |-> TRUE, dying |-> FALSE, used |-> FALSE]]
                /\ Does(w, job, Had([j EXCEPT !.made = @ \union {a}], a))
           ELSE /\ UNCHANGED hold
                /\ CASE Holds(j.uid, a) /\ IsFor(a, p) ->
@@ -184,8 +184,9 @@ Take(w) ==
 Renew(w) ==
   LET j == job[w] IN
   /\ j.step = "renew"
+  /\ hold' = [hold EXCEPT ![j.hold] = IF @ = None THEN None ELSE [@ EXCEPT !.guard = TRUE]]
   /\ Does(w, HoldWritten(job, j.hold), Had(j, j.hold))
-  /\ UNCHANGED <<claim, hold, acts>>
+  /\ UNCHANGED <<claim, acts>>
 (* T3 *)
 Regain(w) ==
   LET j == job[w] a == j.hold IN
@@ -234,13 +235,13 @@ Say(w) ==
 List(w) ==
   /\ job[w].step = "list" /\ Does(w, job, GivingBack(job[w], Found(job[w])))
   /\ UNCHANGED <<claim, hold, acts>>
-(* T14, two requests: delete, then the finalizer off *)
+(* T14, two requests: the finalizer off, then delete *)
 GiveBackMade(w, a) ==
   LET j == job[w] done == Settle([j EXCEPT !.made = @ \ {a}]) IN
   /\ j.step = "give back" /\ a \in j.made
   /\ IF hold[a] = None THEN UNCHANGED hold /\ Does(w, job, done)
-     ELSE IF hold[a].dying THEN hold' = [hold EXCEPT ![a] = None] /\ Does(w, HoldWritten(job, a), done)
-     ELSE hold' = [hold EXCEPT ![a].dying = TRUE] /\ Does(w, HoldWritten(job, a), j)
+     ELSE IF hold[a].dying \/ ~hold[a].guard THEN hold' = [hold EXCEPT ![a] = None] /\ Does(w, HoldWritten(job, a), done)
+     ELSE hold' = [hold EXCEPT ![a].guard = FALSE] /\ Does(w, HoldWritten(job, a), j)
   /\ UNCHANGED <<claim, acts>>
 (* T10 *)
 GiveBackKept(w, a) ==

@@ -168,7 +168,7 @@ async function take(
   const taken = await takeAll(inLedger(world), parts, { own: [{ kind: nodes.kind, key: place.node }] })
   if (taken.kind === 'lost') world.note({ what: 'lost race', ...about })
   if (taken.kind !== 'taken') return settled(requeue())
-  world.note({ what: 'bound', ...about, strategy })
+  if (parts.some(({ how }) => how !== 'found')) world.note({ what: 'bound', ...about, strategy })
   return leave(keyOfPlace(place), refusals)
 }
 

@@ -8,7 +8,7 @@ import type { Pool } from '../../../api/pool.ts'
 import { toPool } from '../../../api/to-pool.ts'
 import { parseIP, toIPText } from '../../../ip/address.ts'
 import { rangeOfIP } from '../../../ip/range.ts'
-import { isOfAddress } from '../../office/hold/steps.ts'
+import { holdFinalizer, isOfAddress } from '../../office/hold/steps.ts'
 import { Ledger } from '../../office/ledger.ts'
 import { networkNamed, partOf, type Seen } from './observe.ts'
 import { decide, type Plan } from './plan.ts'
@@ -42,15 +42,19 @@ interface HeldOptions {
   readonly pool?: Pool
   /** The second that it was made in. */
   readonly madeAt?: number
+  readonly finalizers?: readonly string[]
 }
 
-function aHold(address: string, { by = node, madeAt = 0, ...more }: HeldOptions = {}): Hold {
+function aHold(
+  address: string,
+  { by = node, madeAt = 0, finalizers = [holdFinalizer], ...more }: HeldOptions = {},
+): Hold {
   const ip = orThrow(parseIP(address))
   const pool = more.pool ?? (ip.family === 4 ? four : six)
   const claim = { ...by, part: partOf(pool.identity, pool) }
   const bits = ip.family === 4 ? 32 : 128
   const object = toHoldObject({ space: pool.space, ip, bits, pool: pool.identity, claim, owner: undefined }, '')
-  const metadata = { ...object.metadata, creationTimestamp: `2030-01-01T00:00:0${madeAt}Z` }
+  const metadata = { ...object.metadata, creationTimestamp: `2030-01-01T00:00:0${madeAt}Z`, finalizers }
   return orThrow(parseHold({ ...object, metadata, status: now }))
 }
 
@@ -104,6 +108,12 @@ describe('A node that holds', () => {
     ['nothing', [], { isLive: false }, 'ask'],
     ['nothing, also at the API server', [], {}, 'take 10.0.0.1, take fd00::1'],
     ['one of each family', both, { isLive: false }, 'nothing'],
+    [
+      'one of each family, of which a process was about to give one back',
+      [aHold('10.0.0.1', { finalizers: [] }), aHold('fd00::1')],
+      {},
+      'found 10.0.0.1',
+    ],
     ['one family alone', [aHold('10.0.0.2')], {}, 'found 10.0.0.2, take fd00::1'],
     ['two of one family', [...both, aHold('10.0.0.2', { madeAt: 1 })], { isLive: false }, 'ask'],
     [

@@ -5,7 +5,7 @@
 //   the network is gone                             ask the API server; what is held there goes to rest
 //   the network gives nothing out, or nodes like
 //   this one are not to migrate over it             nothing: it keeps what it has
-//   it holds one of each family                     nothing
+//   it holds one of each family                     nothing; a hold that a process was about to give back is renewed
 //   it does not                                     ask the API server; take what it lacks, or wait, and let go of the rest
 //
 // Nothing is stored on the node itself: what it holds is its choice. So two processes may each take an address for it: by the same
@@ -21,6 +21,7 @@ import { type Range, rangeOfIP } from '../../../ip/range.ts'
 import { toRangeSet } from '../../../ip/range-set.ts'
 import { poolSetOf, whyNotOffered } from '../../../ipam/pool-set.ts'
 import { refuse } from '../../../ipam/refusal.ts'
+import { holdFinalizer } from '../../office/hold/steps.ts'
 import type { PartTaking } from '../../office/hold/take-all.ts'
 import { needOf } from '../../office/need.ts'
 import { chooseParts, type PartAsk, type RefusedParts } from '../../office/parts.ts'
@@ -41,9 +42,11 @@ export function decide(seen: Seen): Plan {
   if (surplus.length > 0) return isLive ? { kind: 'rest', why: 'surplus', holds: surplus } : { kind: 'ask' }
   if (seen.network === 'unknown') return { kind: own.length > 0 ? 'ask' : 'nothing' }
   if (seen.network === 'gone') return { kind: 'rest', why: 'network gone', holds: own }
+  const bare = own.filter(({ metadata }) => !metadata.finalizers.includes(holdFinalizer))
   const missing = missingOf(place.network, pools, own)
-  if (!seen.isSelected || missing.length === 0) return { kind: 'nothing' }
+  if (!seen.isSelected || (missing.length === 0 && bare.length === 0)) return { kind: 'nothing' }
   if (!isLive) return { kind: 'ask' }
+  if (missing.length === 0) return { kind: 'take', parts: bare.map(hold => ({ how: 'found', spec: hold, hold })) }
   const plan = choose(missing, seen)
   if (plan.kind === 'take') return plan
   // What virt-handler uses stays: it had both, and one was taken away by hand.

@@ -136,16 +136,16 @@ export async function expireHold(world: HoldWorld, hold: AnyHold): Promise<void>
   if (answer !== 'deleting') cache.ended(name, uid)
 }
 
-/** T14: taken in this very pass, and only then seen not to be the claim's. It is never there without its finalizer. */
+/**
+ * T14: a hold that was made in this very pass, and cannot be used, is taken back, under the version that it was made with: another
+ * worker that has found it in the claim's name has written it since, and keeps it. The finalizer comes off before the delete, so that
+ * one of the two that is refused leaves a hold that is held, and no hold that is on its way out for as long as it is used.
+ */
 export async function giveBackHold(world: HoldWorld, spec: AnyHoldSpec, made: KubeObject): Promise<void> {
   const { kind, cache } = placeOf(world, spec)
   const { name = '', uid = '', resourceVersion = '' } = made.metadata
-  await world.client.delete(kind, { name }, { uid, resourceVersion })
-  const left = await world.client.get(kind, { name })
-  if (left !== undefined && left.metadata.uid === uid) {
-    const version = { uid, resourceVersion: left.metadata.resourceVersion ?? '' }
-    await world.client.mergePatch(kind, { name }, { metadata: { finalizers: [] } }, version)
-  }
+  const bare = await world.client.mergePatch(kind, { name }, { metadata: { finalizers: [] } }, { uid, resourceVersion })
+  await world.client.delete(kind, { name }, { uid, resourceVersion: bare.metadata.resourceVersion ?? '' })
   noteWrite(world, 'given back', spec)
   // Else the next pass would find it in the claim's name once more.
   cache.ended(name, uid)

@@ -24,8 +24,12 @@ const four = aSpec('v4', '10.0.0.1')
 const six = aSpec('v6', 'fd00::1')
 const taking = (spec: HoldSpec): PartTaking => ({ how: 'take', spec })
 
-/** Holds in a map; `before` runs before each one is created. */
-function aServer(before: (name: string) => void = () => {}) {
+interface Preconditions {
+  readonly resourceVersion?: string
+}
+
+/** Holds in a map; `before` runs before each one is created, `between` after the first write to one that is there. */
+function aServer(before: (name: string) => void = () => {}, between: (object: KubeObject) => void = () => {}) {
   const ledger = new Ledger()
   const stored = new Map<string, KubeObject>()
   let version = 0
@@ -39,6 +43,16 @@ function aServer(before: (name: string) => void = () => {}) {
     stored.set(metadata.name ?? '', kept)
     return kept
   }
+  const checked = (name: string, { resourceVersion }: Preconditions): KubeObject => {
+    const object = stored.get(name) ?? { metadata: { name } }
+    if (resourceVersion === undefined || object.metadata.resourceVersion === resourceVersion) return object
+    throw new ApiError('it has changed', { reason: 'Conflict', code: 409 })
+  }
+  const write = (object: KubeObject): KubeObject => {
+    const written = put(object)
+    between(written)
+    return written
+  }
   const client = {
     async create(_: Kind, object: KubeObject) {
       const { name = '' } = object.metadata
@@ -47,14 +61,18 @@ function aServer(before: (name: string) => void = () => {}) {
       return put(object)
     },
     get: async (_: Kind, { name }: { name: string }) => stored.get(name),
-    async delete(_: Kind, { name }: { name: string }) {
-      stored.delete(name)
+    async delete(_: Kind, { name }: { name: string }, preconditions: Preconditions) {
+      const object = checked(name, preconditions)
+      if ((object.metadata.finalizers ?? []).length === 0) stored.delete(name)
+      else write({ ...object, metadata: { ...object.metadata, deletionTimestamp: '2030-01-01T00:00:00Z' } })
     },
-    async mergePatch(_: Kind, { name }: { name: string }, patch: { status?: object }) {
-      return put({
-        ...(stored.get(name) ?? { metadata: { name } }),
-        ...(patch.status && { status: patch.status }),
-      } as KubeObject)
+    async mergePatch(_: Kind, { name }: { name: string }, patch: KubeObject & { status?: object }, own: Preconditions) {
+      const object = checked(name, own)
+      const metadata = { ...object.metadata, ...patch.metadata }
+      const next = { ...object, metadata, ...(patch.status && { status: patch.status }) } as KubeObject
+      if (metadata.deletionTimestamp == null || metadata.finalizers?.length !== 0) return write(next)
+      stored.delete(name)
+      return next
     },
   } as unknown as Client
   const views = createViews()
@@ -88,6 +106,19 @@ describe('of several parts', () => {
     put({ metadata: { name: holdName('main', six.ip) } })
     expect(await take(taking(four), taking(six))).toMatchObject({ kind: 'lost', spec: { claim: { part: 'v6' } } })
     expect([...stored.keys()]).toEqual([holdName('main', six.ip)])
+  })
+
+  test('one that another process has found in the name of the claim meanwhile is left to it, and is not on its way out', async () => {
+    const found: KubeObject[] = []
+    const { take, stored, put } = aServer(undefined, object => {
+      if (found.length > 0) return
+      found.push(put({ ...object, metadata: { ...object.metadata, finalizers: ['mooring.dev/hold'] } }))
+    })
+    put({ metadata: { name: holdName('main', six.ip) } })
+    await expect(take(taking(four), taking(six))).rejects.toThrow('it has changed')
+    const left = stored.get(holdName('main', four.ip))
+    expect(left).toEqual(found[0])
+    expect(left?.metadata.deletionTimestamp).toBeUndefined()
   })
 
   test('none is kept where another object shows one by the time it is held', async () => {
