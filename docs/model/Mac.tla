@@ -11,7 +11,9 @@
 (* Versions are not counted, as in Ledger.tla. `fresh` says that the claim   *)
 (* is as this pass read it; `left` and `hold` name the holds that are. A     *)
 (* mark is a version, and covers the holds up to it. Which others of the     *)
-(* claim it covers beside those that it was written for is left open.        *)
+(* claim it covers beside those that it was written for is left open. A pod  *)
+(* that was told nothing yet may be another one whenever it is looked at:    *)
+(* `listed` names a worker's decision to tell one that has been listed since.*)
 EXTENDS Naturals, FiniteSets, TLC
 
 CONSTANTS Names,
@@ -22,14 +24,15 @@ CONSTANTS Names,
 
 (* The rules a variant may break. *)
 MarksFirst == TRUE           \* T15 comes before a former MAC goes to rest
-MarksVersion == TRUE         \* T15 carries the claim's version, under which it asks for another
 HeedsMark == TRUE            \* what the mark covers is no proof until it is renewed (T2), neither for the claim
 PodsHeedMark == TRUE         \* nor for what a pod is told
 HoldsFirst == TRUE           \* a pod is told the MAC only when the claim holds it
 AsksPods == TRUE             \* what a pod runs with does not go to rest
 ChecksRested == TRUE         \* T10 carries the hold's version
 WaitingLetsGo == TRUE        \* also a claim that waits for its next MAC lets go of its former one
-TogetherWithPod == TRUE      \* no rule (README.md): when a claim asks for another MAC, a pod that is not told yet has changed too
+TouchesPods == TRUE          \* what is listed and not told yet is written before a former MAC goes to rest
+ListsLast == TRUE            \* and is listed after T15
+ClaimLast == TRUE            \* who tells a pod reads the claim after the pod
 LikelyOnly == FALSE          \* one worker per claim; for liveness
 Yes == TRUE
 No == FALSE
@@ -43,17 +46,22 @@ VARIABLES claim,    \* name -> the MAC that it asks for
 vars == <<claim, hold, pod, job, acts>>
 Perms == Permutations(Names) \union Permutations(Workers) \union Permutations(MACs)
 
-Idle == [step |-> "idle", name |-> None, hold |-> None, left |-> {}, fresh |-> FALSE]
+Idle == [step |-> "idle", name |-> None, hold |-> None, left |-> {}, fresh |-> FALSE, listed |-> FALSE]
 Exists(x) == x # None
 
 ---------------------------------------------------------------------------
 (* Versions *)
 ClaimWritten(jobs, n) ==
-  [w \in Workers |-> IF jobs[w].name # n \/ ~jobs[w].fresh \/ ~MarksVersion THEN jobs[w] ELSE Idle]
+  [w \in Workers |-> IF jobs[w].name # n \/ ~jobs[w].fresh THEN jobs[w] ELSE Idle]
 HoldWritten(jobs, a) ==
   [w \in Workers |-> IF jobs[w].hold = a /\ jobs[w].step \in {"renew", "regain", "expire"} THEN Idle
                      ELSE IF ChecksRested THEN [jobs[w] EXCEPT !.left = @ \ {a}] ELSE jobs[w]]
-PodWritten(jobs, n) == [w \in Workers |-> IF jobs[w].name = n /\ jobs[w].step = "tell" THEN Idle ELSE jobs[w]]
+(* Who has listed the pod, and means to touch it, is refused as well. *)
+PodTold(jobs, n, isListed) ==
+  [w \in Workers |-> IF jobs[w].name = n /\ (jobs[w].step = "tell" \/ (isListed /\ jobs[w].step = "touch")) THEN Idle ELSE jobs[w]]
+PodListed(jobs, n) == [w \in Workers |-> IF jobs[w].name = n /\ jobs[w].step = "tell" THEN [jobs[w] EXCEPT !.listed = TRUE] ELSE jobs[w]]
+(* A pod that came after the list is not touched. *)
+PodTouched(jobs, n) == [w \in Workers |-> IF jobs[w].name = n /\ jobs[w].listed THEN Idle ELSE jobs[w]]
 Does(w, jobs, j) == job' = [jobs EXCEPT ![w] = j]
 Stops(w) == Does(w, job, Idle)
 
@@ -77,12 +85,12 @@ Acts == IF Budget = 0 THEN UNCHANGED acts ELSE acts < Budget /\ acts' = acts + 1
 AskFor(n, a) ==
   /\ claim[n] # a /\ Acts
   /\ claim' = [claim EXCEPT ![n] = a]
-  /\ job' = IF TogetherWithPod THEN PodWritten(ClaimWritten(job, n), n) ELSE ClaimWritten(job, n)
+  /\ job' = ClaimWritten(job, n)
   /\ UNCHANGED <<hold, pod>>
 PodEnds(n) ==
   /\ Exists(pod[n]) /\ Acts
-  /\ pod' = [pod EXCEPT ![n] = None] /\ job' = PodWritten(job, n)
-  /\ UNCHANGED <<claim, hold>>
+  /\ pod' = [pod EXCEPT ![n] = None]
+  /\ UNCHANGED <<claim, hold, job>>
 
 ---------------------------------------------------------------------------
 (* A worker reads a claim, its holds, and the hold of the MAC that it asks for, and begins a pass. *)
@@ -100,13 +108,21 @@ Look(w, n) ==
        [] Holds(n, a) /\ ~(HeedsMark /\ h.marked) -> LetsGo
        [] OTHER -> WaitingLetsGo /\ LetsGo
   /\ UNCHANGED <<claim, hold, pod, acts>>
-(* A worker reads a claim, its holds and its pod. *)
+(* A worker reads a pod, its claim and the holds. The pod may ask for a MAC of its own: then for one that the claim holds. *)
+Proven(n, a) == Holds(n, a) /\ (PodsHeedMark /\ HeedsMark => ~hold[a].marked)
 LookAtPod(w, n) ==
   /\ job[w] = Idle
   /\ LikelyOnly => \A v \in Workers : job[v].name # n
   /\ pod[n] = None
-  /\ HoldsFirst => Holds(n, claim[n]) /\ (PodsHeedMark /\ HeedsMark => ~hold[claim[n]].marked)
-  /\ Does(w, job, [Idle EXCEPT !.step = "tell", !.name = n, !.hold = claim[n]])
+  /\ \E a \in MACs :
+       /\ IF HoldsFirst THEN Proven(n, claim[n]) /\ Proven(n, a) ELSE a = claim[n]
+       /\ Does(w, job, [Idle EXCEPT !.step = IF ClaimLast THEN "tell" ELSE "decided", !.name = n, !.hold = a])
+  /\ UNCHANGED <<claim, hold, pod, acts>>
+(* The variant: the claim was read before. *)
+SeePod(w) ==
+  LET j == job[w] IN
+  /\ j.step = "decided"
+  /\ Does(w, job, IF pod[j.name] = None THEN [j EXCEPT !.step = "tell"] ELSE Idle)
   /\ UNCHANGED <<claim, hold, pod, acts>>
 
 (* The new MAC *)
@@ -129,25 +145,31 @@ Tell(w) ==
   LET j == job[w] IN
   /\ j.step = "tell"
   /\ pod' = [pod EXCEPT ![j.name] = j.hold]
-  /\ Does(w, PodWritten(job, j.name), Idle)
+  /\ Does(w, PodTold(job, j.name, j.listed), Idle)
   /\ UNCHANGED <<claim, hold, acts>>
 
 (* The former MAC *)
-(* which pods run with it, as the API server answers *)
+(* which pods run with it, and which are not told yet, as the API server answers *)
 Ask(w) ==
-  LET j == job[w]
-      unused == IF AsksPods THEN j.left \ {pod[j.name]} ELSE j.left IN
+  LET j == job[w] n == j.name
+      unused == IF AsksPods THEN j.left \ {pod[n]} ELSE j.left IN
   /\ j.step = "ask"
-  /\ Does(w, job, IF unused = {} THEN Idle ELSE [j EXCEPT !.step = IF j.fresh THEN "mark" ELSE "rest", !.left = unused])
+  /\ Does(w, PodListed(job, n), IF unused = {} THEN Idle ELSE [j EXCEPT !.step = IF j.fresh THEN "mark" ELSE "touch", !.left = unused])
   /\ UNCHANGED <<claim, hold, pod, acts>>
-(* T15: the version of the holds that are to go, on the claim *)
+(* T15: the version of the holds that are to go, on the claim. The next pass asks again. *)
 Mark(w) ==
   LET j == job[w] n == j.name IN
   /\ j.step = "mark"
   /\ \E others \in SUBSET ({a \in MACs : Holds(n, a)} \ j.left) :
        hold' = [a \in MACs |-> IF Holds(n, a) /\ (a \in j.left \/ a \in others) THEN [hold[a] EXCEPT !.marked = TRUE] ELSE hold[a]]
-  /\ Does(w, ClaimWritten(job, n), [j EXCEPT !.step = "rest", !.fresh = FALSE])
+  /\ Does(w, ClaimWritten(job, n), IF ListsLast THEN Idle ELSE [j EXCEPT !.step = "touch", !.fresh = FALSE])
   /\ UNCHANGED <<claim, pod, acts>>
+(* a mark on what is not told yet, under its version *)
+Touch(w) ==
+  LET j == job[w] IN
+  /\ j.step = "touch"
+  /\ Does(w, IF TouchesPods THEN PodTouched(job, j.name) ELSE job, [j EXCEPT !.step = "rest"])
+  /\ UNCHANGED <<claim, hold, pod, acts>>
 (* T10, one request per hold *)
 Rest(w) ==
   LET j == job[w] IN
@@ -169,7 +191,7 @@ Expire(w) ==
   /\ UNCHANGED <<claim, pod, acts>>
 Crash(w) == job[w] # Idle /\ Acts /\ Stops(w) /\ UNCHANGED <<claim, hold, pod>>
 
-Sends(w) == Take(w) \/ RenewOrRegain(w) \/ Tell(w) \/ Ask(w) \/ Mark(w) \/ Rest(w) \/ Expire(w)
+Sends(w) == Take(w) \/ RenewOrRegain(w) \/ SeePod(w) \/ Tell(w) \/ Ask(w) \/ Mark(w) \/ Touch(w) \/ Rest(w) \/ Expire(w)
 Next == \/ \E n \in Names : PodEnds(n) \/ \E a \in MACs : AskFor(n, a)
         \/ \E w \in Workers : \/ Sends(w) \/ Crash(w)
                               \/ \E n \in Names : Look(w, n) \/ LookAtPod(w, n)

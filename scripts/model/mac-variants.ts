@@ -10,12 +10,6 @@ export const macVariants: readonly Variant[] = [
     promise: 'AskedStays',
   },
   {
-    says: 'the mark is not written under the version that asks for another MAC',
-    rule: 'MarksVersion',
-    configuration: 'mac-racing',
-    promise: 'NoTwin',
-  },
-  {
     says: 'a marked MAC that is asked for again is not renewed',
     rule: 'HeedsMark',
     configuration: 'mac-racing',
@@ -46,8 +40,20 @@ export const macVariants: readonly Variant[] = [
     promise: 'AskedStays',
   },
   {
-    says: 'a claim asks for another MAC, and a pod that is not told yet does not change (no rule: what the rest stands on)',
-    rule: 'TogetherWithPod',
+    says: 'a former MAC goes to rest, and a pod that is not told yet is not marked before',
+    rule: 'TouchesPods',
+    configuration: 'mac-racing',
+    promise: 'NoTwin',
+  },
+  {
+    says: 'pods are listed before the claim is marked, and not after',
+    rule: 'ListsLast',
+    configuration: 'mac-racing',
+    promise: 'NoTwin',
+  },
+  {
+    says: 'who tells a pod reads the claim before the pod',
+    rule: 'ClaimLast',
     configuration: 'mac-racing',
     promise: 'NoTwin',
   },

@@ -5,6 +5,7 @@ import {
   defaultNetworkAnnotation,
   domainAnnotation,
   endedClaimsAnnotation,
+  formerMACsAnnotation,
   migrationJobLabel,
   networkStatusAnnotation,
   networksAnnotation,
@@ -33,6 +34,8 @@ export interface LauncherPod {
   readonly defaultNetwork: string | undefined
   /** Uids of claims that ended, and that it is given nothing of. */
   readonly endedClaims: readonly string[]
+  /** Of claims that let go of a MAC before it was told one: what their mark said, as `uid=version`. */
+  readonly formerMACs: readonly string[]
   readonly nodeName: string
   readonly isOnHostNetwork: boolean
   /** Succeeded or Failed: it never runs again. */
@@ -64,6 +67,7 @@ export function parseLauncherPod(object: unknown, readMetadata = metadataOf): Pa
     primaryClaim: ownText(annotations, primaryClaimAnnotation),
     defaultNetwork: ownText(annotations, defaultNetworkAnnotation),
     endedClaims: itemsOf(ownText(annotations, endedClaimsAnnotation)),
+    formerMACs: itemsOf(ownText(annotations, formerMACsAnnotation)),
     nodeName: shared(textOf(spec, 'nodeName') ?? ''),
     isOnHostNetwork: flagOf(spec, 'hostNetwork'),
     isCompleted: phase === 'Succeeded' || phase === 'Failed',

@@ -78,6 +78,11 @@ export const usedByAnnotation = 'mooring.dev/used-by'
 export const gaveBackAnnotation = 'mooring.dev/gave-back'
 /** On an IPAMClaim that asks for another MAC than before: the version of the last MACHold in its name that it lets go of. */
 export const formerMACAnnotation = 'mooring.dev/former-mac-hold'
+/**
+ * On a launcher pod that was not told yet when an IPAMClaim that it names let go of a MAC: what the mark on the claim said then, as
+ * `uid=version`.
+ */
+export const formerMACsAnnotation = 'mooring.dev/former-mac-holds'
 /** On a launcher pod: uids of IPAMClaims that ended before it was given anything of them. It is given nothing of them any more. */
 export const endedClaimsAnnotation = 'mooring.dev/ended-claims'
 /** On a Machine: the addresses that its claims were bound to when its virtual machine was ordered, as `claim=address/24, ...`. */

@@ -408,6 +408,44 @@ describe('A machine that has its addresses', () => {
   })
 })
 
+describe('A pod that a process is late to tell the MAC of its claim', () => {
+  const asks = (machine: Machine, network: Stored, mac: string) => machine.replug([on(network, { mac })])
+
+  async function asker(world: World, network: Stored, mac: string): Promise<Machine> {
+    const machine = await Machine.made(world, [on(network, { mac })])
+    await hasAddresses(world, machine.claim())
+    return machine
+  }
+
+  test('is not told a former one, which another machine has by then', async () => {
+    const world = await aWorld()
+    const network = await world.create(anOVNNetwork(v4))
+    const [machine, other] = [await asker(world, network, card), await asker(world, network, otherCard)]
+    await macsBecome(world, network, { [card]: `${machine.name}.net1`, [otherCard]: `${other.name}.net1` })
+    let late = ''
+    world.desk.killBefore(({ method, path, body = '' }) => {
+      const isMoment = method === 'PATCH' && /\/pods\/[^/]+\/status/.test(path)
+      if (isMoment && late === '') late = body
+      return isMoment
+    })
+    const pod = await machine.started()
+    await world.eventually(() => expect(late).toContain(card))
+    // While the claim waits for its next MAC, its pod is told nothing.
+    await asks(machine, network, otherCard)
+    await world.patch(machine.claim(), { metadata: { annotations: { 'mooring.dev/requested-mac': otherCard } } })
+    await world.desk.start()
+    await macsBecome(world, network, { [otherCard]: `${other.name}.net1` })
+    const third = await asker(world, network, card)
+    await macsBecome(world, network, { [card]: `${third.name}.net1`, [otherCard]: `${other.name}.net1` })
+    await expect(world.patch(pod, JSON.parse(late), 'status')).rejects.toThrow()
+    expect(await toldTo(world, pod)).toEqual({})
+    // Nor does the mark keep from it what its claim has.
+    await deleted(third)
+    await asks(machine, network, card)
+    await isTold(world, pod, keyOf(network, world), { mac_address: card })
+  })
+})
+
 describe('A claim that was made before its machine', () => {
   const beforehand = (network: KubeObject, name: string, asks: object, metadata: object = {}) => {
     const claim = aClaimByHand(network, { name, namespace: network.metadata.namespace, ...metadata })

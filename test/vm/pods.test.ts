@@ -1,7 +1,7 @@
 // Launcher pods on networks of OVN-Kubernetes that Mooring gives out: what they are configured with, and what they are told.
 
 import { describe, expect, test } from 'vitest'
-import { events } from '../behaviours/kinds.ts'
+import { events, macHolds } from '../behaviours/kinds.ts'
 import type { Stored, Thing, World } from '../behaviours/world.ts'
 import { aClaim, aMachine, aPod, aVMWorld, entriesOf, isServed, locksIn, nextName, waits } from './world.ts'
 
@@ -63,6 +63,35 @@ describe('A launcher pod', () => {
         role: 'secondary',
       },
     })
+  })
+
+  test('is told the MAC that its claim asks for, also by a process that has not heard of the change', async () => {
+    const world = await aVMWorld([blue])
+    const { vmi, claim, stored } = await aServedMachine(world)
+    const [former, next] = ['02:00:5e:10:00:01', '02:00:5e:10:00:02']
+    const isHeld = (mac: string) =>
+      world.eventually(async () => {
+        const { items } = await world.client.list(macHolds)
+        expect((items as Stored[]).map(({ spec }) => spec.mac)).toEqual([mac])
+      })
+    const asksFor = (mac: string) =>
+      world.patch(stored, { metadata: { annotations: { 'mooring.dev/requested-mac': mac } } })
+    await asksFor(former)
+    await isHeld(former)
+    const other = await world.anotherDesk({ desks: world.desks })
+    await isHeld(former)
+    world.desk.loseAnswers(({ method, path }) => method === 'GET' && /\/(ipamclaims|macholds)(\?|$)/.test(path))
+    world.desk.endWatches()
+    await asksFor(next)
+    await isHeld(next)
+    await other.stop()
+    const pod = await world.create(aPod(vmi, { claim }))
+    await world.always(
+      async () => expect(JSON.stringify((await entriesOf(world, pod)) ?? {})).not.toContain(former),
+      1_500,
+    )
+    world.desk.loseAnswers(() => false)
+    await becomes(world, pod, { 'default/blue': { ...entry, mac_address: next } })
   })
 
   test('on a primary network is told its gateways', async () => {

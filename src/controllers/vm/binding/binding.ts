@@ -3,8 +3,8 @@
 //
 // Reads:   the claim, its network, its pods, the holds that name it, the ledger (observe.ts); decides in plan.ts.
 // Writes:  the finalizer, where it is missing; T1 to T3 for each part; T4 and T7 as one status; T15 where a part cannot be had
-//          and an earlier pass left others, or a MAC is not asked for any more. On a network that another program gives out, the
-//          holds alone.
+//          and an earlier pass left others, or a MAC is not asked for any more, and then a mark on pods that a write on its way
+//          could still tell that MAC. On a network that another program gives out, the holds alone.
 // Safe:    the name of a hold is the lock on what it holds, the version of the claim is the lock on its choice. A pass may run
 //          twice, late, on an old view, beside another process, or be cut between any two writes.
 
@@ -21,12 +21,12 @@ import { type ClaimPass, settled, type Waits } from '../../office/waiting.ts'
 import { claimOf } from '../parsed.ts'
 import type { VMWorld } from '../world.ts'
 import { isBeingLetGo } from './choice.ts'
-import { askUnused } from './in-use.ts'
+import { type Asked, askUnused } from './in-use.ts'
 import { observe, type Seen } from './observe.ts'
 import { decide, isGuarded, type Plan, type Refused, saysServed } from './plan.ts'
 import { freeFromLostNode, releaseClaim } from './release.ts'
 import { event, tellServed, tellWaits, wordsOf } from './status.ts'
-import { guard, markFormerMACs, markGivesBack } from './steps.ts'
+import { guard, markFormerMACs, markGivesBack, markPodFormerMACs } from './steps.ts'
 
 export async function reconcileClaim(key: string, scope: Scope, world: VMWorld): Promise<ClaimPass> {
   const claim = readable(world.caches.claims.get(key), claimOf)
@@ -51,8 +51,8 @@ async function settle(plan: Plan, seen: Seen, world: VMWorld): Promise<ClaimPass
     case 'wait':
       return settled(requeueAfter(plan.forMs))
     case 'keep': {
-      const left = await askUnused(seen.claim, plan.letGo, world)
-      if (left.length > 0) return settled(await putToRest(left, seen, world))
+      const asked = await askUnused(seen.claim, plan.letGo, world)
+      if (asked.unused.length > 0) return settled(await putToRest(asked, seen, world))
       if (plan.isToTell) await tellServed(world, seen, seen.claim.ips)
       return settled()
     }
@@ -80,21 +80,28 @@ async function refuse(
   world: VMWorld,
 ): Promise<ClaimPass> {
   const waits = waitsOf(seen, refusal)
-  const unused = await askUnused(seen.claim, former, world)
-  if (unused.length > 0) return { next: await putToRest(unused, seen, world), waits }
+  const asked = await askUnused(seen.claim, former, world)
+  if (asked.unused.length > 0) return { next: await putToRest(asked, seen, world), waits }
   if (left.length === 0) return { next: await tellWaits(world, seen, refusal), waits }
   return { next: await giveBack(left, seen, world), waits }
 }
 
 /**
  * What it has no more. The request for a MAC may change back at any time, so the claim is written first, under the version that asks for
- * another; what is to be said is said by the next pass. A claim whose status is another program's is not written: what its pods get,
- * that program says.
+ * another, and the pass ends: the next one asks once more which pods there are. Of those, none runs with the MAC, and the ones that are
+ * yet to be told are marked, which no write that tells them the MAC outlasts; a pod that comes later is told by what the claim says
+ * then (pods/reconcile.ts). What is to be said is said by a later pass. A claim whose status is another program's is not written:
+ * what its pods get, that program says.
  */
-async function putToRest(left: readonly AnyHold[], { claim, isObserved }: Seen, world: VMWorld): Promise<PassResult> {
-  const macs = left.filter(hold => !isOfAddress(hold) && !isBeingLetGo(claim, hold))
-  if (macs.length > 0 && !isObserved) await markFormerMACs(world, claim, macs)
-  await letGo(world, left)
+async function putToRest({ unused, toTell }: Asked, { claim, isObserved }: Seen, world: VMWorld): Promise<PassResult> {
+  const macs = isObserved ? [] : unused.filter(hold => !isOfAddress(hold))
+  const unmarked = macs.filter(hold => !isBeingLetGo(claim, hold))
+  if (unmarked.length > 0) {
+    await markFormerMACs(world, claim, unmarked)
+    return requeue()
+  }
+  if (macs.length > 0) for (const pod of toTell) await markPodFormerMACs(world, pod, claim)
+  await letGo(world, unused)
   return requeue()
 }
 

@@ -87,7 +87,7 @@ export function openBinding(office: Office, domain: Domain, world: Omit<VMWorld,
     // Launcher pods are read for several passes at once, so none of them lends its client.
     isUsed: async (object, hold) => {
       const claim = claimOf(object)
-      return isMalformed(claim) || (await askUnused(claim, [hold], world)).length === 0
+      return isMalformed(claim) || (await askUnused(claim, [hold], world)).unused.length === 0
     },
   })
 }

@@ -8,6 +8,7 @@ import type { LauncherPod } from '../../../api/launcher-pod.ts'
 import {
   endedClaimsAnnotation,
   formerMACAnnotation,
+  formerMACsAnnotation,
   gaveBackAnnotation,
   nodeFinalizer,
   persistentIPFinalizer,
@@ -20,6 +21,9 @@ import { ipamClaims, pods } from '../kinds.ts'
 import type { VMWorld } from '../world.ts'
 
 type World = Pick<VMWorld, 'client' | 'caches'>
+
+/** Of claims that ended, or let go of a MAC, a pod remembers the last ones: an annotation must not grow without end. */
+const marksMax = 16
 
 export interface Status {
   readonly ips: readonly string[]
@@ -66,17 +70,30 @@ export async function markFormerMACs(
   return patchClaim(world, claim, { metadata: { annotations: { [formerMACAnnotation]: last } } })
 }
 
+/**
+ * Once the claim is marked: a write that was decided before, to tell the pod one of those MACs, is refused from now on; none is decided
+ * after. Not twice for one mark of the claim.
+ */
+export async function markPodFormerMACs(
+  { client, caches }: World,
+  pod: LauncherPod,
+  { metadata: { uid }, formerMACs = '' }: IPAMClaim,
+): Promise<void> {
+  const mark = `${uid}=${formerMACs}`
+  if (pod.formerMACs.includes(mark)) return
+  const marks = [...pod.formerMACs.filter(other => !other.startsWith(`${uid}=`)), mark].slice(-marksMax)
+  const patch = { metadata: { annotations: { [formerMACsAnnotation]: marks.join(',') } } }
+  await patchSeen(client, pods, caches.pods, pod, patch, 'status')
+}
+
 /** The node that kept it is gone. */
 export function freeOfNode(world: World, claim: IPAMClaim): Promise<KubeObject> {
   return patchClaim(world, claim, { metadata: { finalizers: withoutFinalizer(claim, nodeFinalizer) } })
 }
 
-/** Of the claims that ended, a pod remembers the last ones: an annotation must not grow without end. */
-const endedMax = 16
-
 /** A write that was decided before, to tell the pod of the claim's addresses, is refused from now on; none is decided after. */
 export async function markEnded({ client, caches }: World, pod: LauncherPod, { metadata }: IPAMClaim): Promise<void> {
-  const ended = [...pod.endedClaims, metadata.uid].slice(-endedMax).join(',')
+  const ended = [...pod.endedClaims, metadata.uid].slice(-marksMax).join(',')
   const patch = { metadata: { annotations: { [endedClaimsAnnotation]: ended } } }
   await patchSeen(client, pods, caches.pods, pod, patch, 'status')
 }

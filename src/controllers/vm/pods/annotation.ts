@@ -60,6 +60,14 @@ export function claimNamesOf(pod: LauncherPod): readonly string[] {
   return [...new Set(named.filter(name => name !== ''))]
 }
 
+/** It names the claim for an interface that it has no entry for. A pod does not say which entry is that of the pod network. */
+export function isYetToBeTold(pod: LauncherPod, claim: string): boolean {
+  const primary = primarySelectionOf(pod)
+  if (primary !== undefined && !isMalformed(primary) && primary.claim === claim) return true
+  const shown = shownNetworksOf(pod)
+  return selectionsOf(pod).some(one => one.claim === claim && !shown.some(({ key }) => key === one.key))
+}
+
 function withKeys(selections: readonly NetworkSelection[]): readonly KeyedSelection[] {
   const counts = new Map<string, number>()
   return selections.map(selection => {

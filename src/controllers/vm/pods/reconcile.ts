@@ -4,7 +4,9 @@
 // Reads:   the pod, the networks it is on, the claims it names, their holds.
 // Writes:  entries that are missing in the annotation `k8s.ovn.org/pod-networks`, beside those of others; takes out those of
 //          networks that the pod left; never another entry.
-// Safe:    the write carries uid and version of the pod; it is made of what the claim holds, which does not change.
+// Safe:    the write carries uid and version of the pod, and is made of what the claim holds. The addresses of a claim do not
+//          change. Its MAC may: the claim is read from the API server after the pod was seen, and who lets go of a MAC of it
+//          afterwards marks the pod first, as long as that is not told, so that the write is refused (docs/model, rule 17).
 
 import { mayUse, userOf } from '../../../api/claim-use.ts'
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
@@ -76,23 +78,33 @@ async function refreshMissing(
     await refresh(client, virtualMachineInstances, caches.vmis, { namespace, name: missingInstance })
 }
 
-/** What makes a claim stay that is being deleted is what the API server says, not what a cache shows. */
+/**
+ * What makes a claim stay that is being deleted is what the API server says, not what a cache shows; so is which MAC a claim asks for,
+ * and which one it is letting go of.
+ */
 async function planSurely(pod: LauncherPod, world: PodsWorld): Promise<PodPlan> {
   const plan = planPod(observePod(pod, world))
-  const going = Object.keys(plan.entries).length === 0 ? [] : claimsThatGo(pod, world)
-  if (going.length === 0) return plan
-  for (const name of going) await refreshMachine(name, pod, world)
+  if (Object.keys(plan.entries).length === 0) return plan
+  if (!claimsOf(pod, world).some(claim => isOfMAC(claim, world)) && claimsThatGo(pod, world).length === 0) return plan
+  const { namespace } = pod.metadata
+  // All of them: a hold that is heard of meanwhile may be of another.
+  for (const name of claimNamesOf(pod))
+    await refresh(world.client, ipamClaims, world.caches.claims, { namespace, name })
+  for (const name of claimsThatGo(pod, world)) await refreshMachine(name, pod, world)
   return planPod(observePod(pod, world))
 }
 
-/** Virtual machines of the claims of the pod that are being deleted. */
-function claimsThatGo(pod: LauncherPod, { caches }: View): string[] {
+function claimsOf(pod: LauncherPod, { caches }: View): IPAMClaim[] {
   const { namespace } = pod.metadata
-  return claimNamesOf(pod).flatMap(name => {
-    const claim = readable(caches.claims.get(`${namespace}/${name}`), claimOf)
-    return claim?.isDeleting === true ? [vmNameOf(claim) ?? pod.domain] : []
-  })
+  return claimNamesOf(pod).flatMap(name => readable(caches.claims.get(`${namespace}/${name}`), claimOf) ?? [])
 }
+
+/** A MAC is held in its name, or rests. */
+const isOfMAC = ({ metadata }: IPAMClaim, { caches }: View): boolean => macHoldsOfClaim(caches, metadata.uid).length > 0
+
+/** Virtual machines of the claims of the pod that are being deleted. */
+const claimsThatGo = (pod: LauncherPod, view: View): string[] =>
+  claimsOf(pod, view).flatMap(claim => (claim.isDeleting ? [vmNameOf(claim) ?? pod.domain] : []))
 
 async function refreshMachine(name: string, pod: LauncherPod, { client, caches }: PodsWorld): Promise<void> {
   const ref = { namespace: pod.metadata.namespace, name }
