@@ -26,7 +26,7 @@ CONSTANTS Nodes,
 OneOrder == TRUE             \* every worker has the same one stay
 RestsSurplus == TRUE         \* what does not stay goes to rest
 TellsServed == TRUE          \* KubeVirt is told when every node holds an address
-GivesFirst == TRUE           \* a pod is given the one that stays, and no other; the agent on the node does not do so yet (README.md)
+GivesFirst == TRUE           \* a pod is given the one that stays, and no other
 TakesASecond == TRUE         \* no rule: no pod is given an address in the second in which its Hold was made
 LikelyOnly == FALSE          \* views are good enough to find what is free; for liveness
 Yes == TRUE
