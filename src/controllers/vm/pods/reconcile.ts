@@ -5,8 +5,8 @@
 // Writes:  entries that are missing in the annotation `k8s.ovn.org/pod-networks`, beside those of others; takes out those of
 //          networks that the pod left; never another entry.
 // Safe:    the write carries uid and version of the pod, and is made of what the claim holds. The addresses of a claim do not
-//          change. Its MAC may: the claim is read from the API server after the pod was seen, and who lets go of a MAC of it
-//          afterwards marks the pod first, as long as that is not told, so that the write is refused (docs/model, rule 17).
+//          change. Its MAC may: the claim is read from the API server after the pod was seen, and the pass that lets go of a MAC
+//          of it afterwards marks a pod that is not told yet first, so that the write is refused (docs/model, rule 17).
 
 import { mayUse, userOf } from '../../../api/claim-use.ts'
 import type { IPAMClaim } from '../../../api/ipam-claim.ts'
