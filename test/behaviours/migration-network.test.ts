@@ -590,4 +590,13 @@ describe('A MigrationNetwork', () => {
     await fleet.world.delete(own)
     await neverWithout(fleet, async () => expect(await fleet.world.get(own)).toBeUndefined())
   })
+
+  test('that names a KubeVirt which is not there can be deleted', async () => {
+    const fleet = await aFleet()
+    const elsewhere = { ...aNetwork(100).spec, kubevirt: { namespace: 'elsewhere', name: 'kubevirt' } }
+    const network = await fleet.world.create({ ...aNetwork(100), spec: elsewhere } as Stored)
+    await says(fleet, { status: 'False', reason: 'GetKubeVirtError' })
+    await fleet.world.delete(network)
+    await fleet.world.eventually(async () => expect(await fleet.world.get(network)).toBeUndefined())
+  })
 })

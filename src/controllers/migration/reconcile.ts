@@ -48,11 +48,20 @@ export async function reconcileNetwork(world: MigrationWorld): Promise<PassResul
     return requeue()
   }
   if (plan.says !== undefined && (await tell(world, order, factsOf(plan.says, seen), plan.memory))) return requeue()
-  if (order.isHeld && isDeleting(order.object) && (plan.says === undefined || plan.says.status === 'True')) {
-    await letGo(world, order)
-    return done()
+  if (order.isHeld && isDeleting(order.object)) {
+    const isUndone = plan.says === undefined || plan.says.status === 'True'
+    if (isUndone || (seen.kubeVirt === undefined && (await hasNothingToUndo(order, world)))) {
+      await letGo(world, order)
+      return done()
+    }
   }
   return plan.waitMs === undefined ? done() : requeueAfter(plan.waitMs)
+}
+
+/** The KubeVirt that it names is not there, and nothing that was made for it. */
+async function hasNothingToUndo(order: Order, world: MigrationWorld): Promise<boolean> {
+  const { kubeVirt, made } = await askAgain(order, world)
+  return kubeVirt === undefined && made.length === 0
 }
 
 const factsOf = (fact: ConditionFact, seen: Pick<Seen, 'asks' | 'needed'>): Facts => ({
