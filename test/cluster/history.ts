@@ -178,7 +178,8 @@ class WorldAt {
   #mustBeHeldFor(at: number, report: Read): void {
     const hold = this.#holds.get(placeOf(report))
     if (hold?.spec?.claimRef?.uid === ownerUidOf(report) && hold?.status?.state === 'held') return
-    this.faults.push(`${at}: ${keyIn(report)} shows ${placeOf(report)}, which is not held for its claim`)
+    const leaves = this.#claims.get(keyIn(report))?.metadata.deletionTimestamp ? ', which is on its way out' : ''
+    this.faults.push(`${at}: ${keyIn(report)} shows ${placeOf(report)}, which is not held for its claim${leaves}`)
   }
 
   /** I11 and I12: a reader that follows a ready claim finds an address that is held in its name, and always the same. */
