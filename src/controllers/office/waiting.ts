@@ -250,7 +250,7 @@ export class Waiting {
   #offer(pools: readonly string[], offer: Offer): void {
     const waiters = offer.waiters()
     const picked = [...this.#pickForAny(pools)]
-    const isSound = ({ key }: Sleeper) => !this.#failing.has(key) && !this.#resting.has(key)
+    const isSound = (sleeper: Sleeper) => !this.#failing.has(sleeper.key) && !this.#rests(sleeper)
     const [first, oldest] = [picked.find(isSound), waiters.find(isSound)]
     if (oldest === undefined || !offer.isFree()) {
       this.#wakeAll([...picked, ...waiters])
